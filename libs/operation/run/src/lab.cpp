@@ -60,7 +60,7 @@ int refuse(std::FILE* err, const lab::NetworkError& error) {
 
 // Starts the process that relays the links of a lab that stays up. It ends when their devices are removed.
 Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::LabNetwork& network) {
-  auto listener = listen_for_counts(plan.name);
+  auto listener = listen_for_counts(plan);
   if (!listener) return Unexpected<std::string>(listener.error());
   auto relay = lab::Relay::open(plan, network);
   if (!relay) return Unexpected<std::string>(relay.error());

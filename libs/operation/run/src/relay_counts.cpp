@@ -1,5 +1,7 @@
 #include "relay_counts.hpp"
 
+#include <weir/lab/named.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +9,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <poll.h>
 #include <sstream>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <thread>
@@ -17,15 +19,18 @@
 namespace weir::run {
 namespace {
 
-// An abstract name, which ends with its socket.
+// An abstract name, which ends with its socket. It has the number of the lab's first namespace, because
+// another lab may have the same name: one that is just ending, or one of a container.
 struct CountsAddress {
   sockaddr_un name{};
   socklen_t size = 0;
 };
-CountsAddress address_of(const std::string& lab) {
+CountsAddress address_of(const lab::LabPlan& plan) {
+  struct stat space {};
+  ::stat(lab::named_paths(plan).at(lab::kSwitches).c_str(), &space);
   CountsAddress address;
   address.name.sun_family = AF_UNIX;
-  const std::string text = "weir-lab." + lab;
+  const std::string text = fmt::format("weir-lab.{}.{}", space.st_ino, plan.name);
   const std::size_t letters = std::min(text.size(), sizeof address.name.sun_path - 1);
   std::memcpy(address.name.sun_path + 1, text.data(), letters);
   address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + letters);
@@ -52,21 +57,13 @@ std::string to_text(const std::vector<lab::PortCount>& counts) {
 
 }  // namespace
 
-Expected<OwnedDescriptor, std::string> listen_for_counts(const std::string& lab) {
+Expected<OwnedDescriptor, std::string> listen_for_counts(const lab::LabPlan& plan) {
   constexpr int kWaiting = 4;
-  constexpr int kTries = 50;
-  constexpr int kRetryMs = 20;
   OwnedDescriptor listener = local_socket();
-  const CountsAddress at = address_of(lab);
-  const auto bind = [&] {
-    return ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.name), at.size) == 0;
-  };
-  bool bound = listener.is_open() && bind();
-  for (int left = kTries; !bound && errno == EADDRINUSE && left > 0; --left) {
-    ::poll(nullptr, 0, kRetryMs);
-    bound = bind();
-  }
-  if (!bound || ::listen(listener.get(), kWaiting) != 0)
+  const CountsAddress at = address_of(plan);
+  if (!listener.is_open() ||
+      ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&at.name), at.size) != 0 ||
+      ::listen(listener.get(), kWaiting) != 0)
     return Unexpected<std::string>("cannot listen for `weir lab status`: " +
                                    std::string(std::strerror(errno)));
   return listener;
@@ -88,7 +85,7 @@ void serve_counts(int listener, const lab::LabPlan& plan, const lab::Relay& rela
 
 std::optional<std::vector<lab::PortCount>> ask_for_counts(const lab::LabPlan& plan) {
   const OwnedDescriptor socket = local_socket();
-  const CountsAddress at = address_of(plan.name);
+  const CountsAddress at = address_of(plan);
   const timeval limit{2, 0};
   if (!socket.is_open()) return std::nullopt;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

@@ -14,9 +14,9 @@
 // local socket answers each connection with them and closes it.
 namespace weir::run {
 
-// Returns a socket that listens under the lab's name. Waits up to a second for the process of a lab that has
-// just been taken down. Errors: a message.
-[[nodiscard]] Expected<OwnedDescriptor, std::string> listen_for_counts(const std::string& lab);
+// Returns a socket that listens for questions about this lab. Requires: its namespaces have their names.
+// Errors: a message.
+[[nodiscard]] Expected<OwnedDescriptor, std::string> listen_for_counts(const lab::LabPlan& plan);
 // Answers at the socket until the process ends. Requires: `relay` and `plan` live as long.
 void serve_counts(int listener, const lab::LabPlan& plan, const lab::Relay& relay);
 // Asks the lab's process. Returns a count for each of LabPlan::counted_ports(), without the kernel's part;
