@@ -65,7 +65,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
         add_relayed(leg.device, plan.mtu, master, lines);
         continue;
       }
-      const bool card = plan.hosts[i].nic_pauses;
+      const bool card = plan.hosts[i].relayed_nic;
       const std::string end = card ? plan.hosts[i].card_exit() : leg.device;
       lines.add("link add name {} mtu {} type veth peer name {} mtu {} address {} netns {}", end, plan.mtu,
                 leg.nic, plan.mtu, leg.mac, paths[kFirstHost + i]);
@@ -151,7 +151,7 @@ void add_bit_errors(const LabHost& host, Lines& lines) {
 // Filters of the frames that a host receives, in the order of the way: the link, then the card.
 std::string receiving(const LabHost& host) {
   Lines lines;
-  const bool queues = host.slow_nic && !host.nic_pauses;
+  const bool queues = host.slow_nic && !host.relayed_nic;
   if (!host.loses_frames() && !queues) return {};
   lines.add("qdisc add dev data clsact");
   if (host.loss > 0) add_loss(host, lines);
@@ -271,7 +271,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set control up");
   const bool relayed = plan.has_fabric() || host.delay_ns > 0;
   if (relayed) add_relayed("data", plan.mtu, "address " + host.mac, lines);
-  if (host.slow_nic && !host.nic_pauses) {
+  if (host.slow_nic && !host.relayed_nic) {
     lines.add("link add name {} mtu {} type ifb", kNicDevice, plan.mtu);
     lines.add("link set dev {} up", kNicDevice);
   }

@@ -75,7 +75,7 @@ void check_pausing_cards(LabWork& work) {
   if (!work.plan.software) return refuse("needs switches: software");
   bool any = false;
   for (const LabHost& host : work.plan.hosts) {
-    if (!host.nic_pauses) continue;
+    if (!host.relayed_nic) continue;
     any = true;
     const auto port_of = [&](const std::string& device) {
       return std::ranges::find_if(work.plan.ports, [&](const Port& port) {

@@ -105,6 +105,7 @@ class Planner {
     if (lab_.switches() == v1::Lab::SWITCHES_SOFTWARE) plan_.software = queueing_of(lab_.port_queue());
     plan_.planes = lab_.planes();
     plan_.mark_packets = lab_.mark_packets();
+    plan_.nic_pauses = lab_.nic_pauses();
     plan_.mtu = lab_.mtu();
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");

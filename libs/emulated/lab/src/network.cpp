@@ -66,7 +66,7 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
     for (const LabHost& host : plan.hosts) {
       for (std::size_t plane = 0; host.delay_ns == 0 && plane < plan.planes; ++plane)
         set_offloads(host.leg(plane).device, plan.software ? Offloads::none : host.offloads);
-      if (!host.nic_pauses) continue;
+      if (!host.relayed_nic) continue;
       set_offloads(host.card_link(), Offloads::none);
       set_offloads(host.card_exit(), Offloads::none);
     }

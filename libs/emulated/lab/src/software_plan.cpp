@@ -45,7 +45,7 @@ class Builder {
     }
     for (const Forward& forward : plan_.forwards) add_destination(forward);
     for (const LabHost& host : plan_.hosts) {
-      if (host.nic_pauses) add_card(host);
+      if (host.relayed_nic) add_card(host);
     }
     return std::move(switches_);
   }
@@ -96,7 +96,8 @@ class Builder {
       machine.routes.push_back({number_of(own), place.port});
   }
 
-  // A host's card: a queue of its buffer towards the host, and pauses at its link while half of it is full.
+  // A host's card: a queue of its buffer towards the host. In the kernel its frames would be charged to the
+  // switch's socket, and hold up its port before the card is full.
   void add_card(const LabHost& host) {
     const std::size_t at = switches_.size();
     SoftwareSwitch& card = switches_.emplace_back();
@@ -109,9 +110,11 @@ class Builder {
     card.settings.machine.other_frames =
         static_cast<std::uint32_t>(exit.buffer_bytes / card.settings.machine.frame_bytes_max);
     card.settings.interfaces.back().transmit_frames = kTransmitLeast;  // its queue is in the machine
-    switching::PortSettings& link = card.settings.machine.ports.front();
-    link.bits_per_s = plan_.ports[limits_.at(host.name)].rate_bits_per_s;
-    link.pause_bytes = exit.buffer_bytes / 2;
+    if (plan_.nic_pauses) {
+      switching::PortSettings& link = card.settings.machine.ports.front();
+      link.bits_per_s = plan_.ports[limits_.at(host.name)].rate_bits_per_s;
+      link.pause_bytes = exit.buffer_bytes / 2;
+    }
     for (const LabHost& other : plan_.hosts) {
       const std::size_t via = &other == &host ? 1 : 0;
       card.settings.machine.routes.push_back({number_of(other.address), via});

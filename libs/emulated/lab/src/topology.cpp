@@ -74,9 +74,9 @@ class PlaneBuilder {
       add_port(host.name + ">" + edge, kFirstHost + i, host.leg(plane_).nic, rate, lab.host_buffer(), false);
       const std::string& card = or_else(own.nic_rate(), lab.nic_rate());
       host.slow_nic = rate_of(card) != 0;
-      host.nic_pauses = host.slow_nic && lab.nic_pauses();
-      add_port("nic>" + host.name, host.nic_pauses ? kSwitches : kFirstHost + i,
-               host.nic_pauses ? host.card_exit() : kNicDevice, card, lab.nic_buffer(), false);
+      host.relayed_nic = host.slow_nic && plan_.software;
+      add_port("nic>" + host.name, host.relayed_nic ? kSwitches : kFirstHost + i,
+               host.relayed_nic ? host.card_exit() : kNicDevice, card, lab.nic_buffer(), false);
       forward(i, host.leg(plane_).device);
     }
   }

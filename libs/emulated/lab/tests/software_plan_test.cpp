@@ -83,10 +83,12 @@ TEST_CASE("each switch of leaves and spines has all addresses, over the spine of
   CHECK(ways.size() == 4);
 }
 
-TEST_CASE("a slow card that pauses is a machine between its link and its host") {
-  const LabPlan plan = plan_of(
+TEST_CASE("a slow card behind a software switch is a machine between its link and its host") {
+  const std::string lab =
       "hosts: [{name: a}, {name: b, nic_rate: 40mbit}]\nswitches: software\nport_rate: 50mbit\n"
-      "port_buffer: 12k\nnic_buffer: 48k\nnic_pauses: true\n");
+      "port_buffer: 12k\nnic_buffer: 48k\n";
+  CHECK(software_switches(plan_of(lab))[1].settings.machine.ports[0].pause_bytes == 0);
+  const LabPlan plan = plan_of(lab + "nic_pauses: true\n");
   const Port* exit = find_port(plan, "nic>b");
   REQUIRE(exit != nullptr);
   CHECK(exit->space == kSwitches);

@@ -73,11 +73,10 @@ struct LabHost {
   std::string mac;                         // of `data`
   std::vector<std::string> dcm_addresses;  // more of `data`, one for each of its DCMs
   std::size_t attached = 0;                // the switch, by number
-  std::size_t card = 0;   // interface card of that switch, shared by hosts with the same one; 0: its own
-  bool own_port = false;  // sends at a limited rate, through a Port of its own
-  bool slow_nic = false;  // receives at a limited rate, through a Port of its own, device `nic`
-  // That card sends pause frames: it is a machine in user space beside the software switches.
-  bool nic_pauses = false;
+  std::size_t card = 0;      // interface card of that switch, shared by hosts with the same one; 0: its own
+  bool own_port = false;     // sends at a limited rate, through a Port of its own
+  bool slow_nic = false;     // receives at a limited rate, through a Port of its own, device `nic`
+  bool relayed_nic = false;  // with software switches that card is a machine beside them
   Offloads offloads = Offloads::checksum;
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
@@ -96,7 +95,7 @@ struct LabHost {
     if (plane > 0) return more_legs[plane - 1];
     return {name, "data", address, mac, dcm_addresses, attached};
   }
-  // The devices of a card that sends pauses, in the space of the switches: at its link, and towards the host.
+  // The devices of a relayed card, in the space of the switches: at its link, and towards the host.
   [[nodiscard]] std::string card_link() const { return name + ".in"; }
   [[nodiscard]] std::string card_exit() const { return name + ".to"; }
   // Returns whether frames to it are lost on purpose.
@@ -188,6 +187,7 @@ struct LabPlan {
   // The queues of all switches, if they are those of weir-switch instead of bridges.
   std::optional<switching::Queueing> software;
   std::uint32_t mark_packets = 0;  // in a queue of these, above which frames are marked; 0: never
+  bool nic_pauses = false;         // relayed cards send pause frames while half of their buffer is full
   std::uint32_t mtu = 1500;
   std::uint64_t burst_bytes = 0;
   std::uint32_t window_segments = 0;

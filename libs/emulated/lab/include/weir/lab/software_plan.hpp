@@ -13,10 +13,10 @@ struct SoftwareSwitch {
   packet_switch::PacketSwitchSettings settings;
   // Of each of its ports: the index in LabPlan::ports of its sending end; SIZE_MAX: unlimited.
   std::vector<std::size_t> ports;
-  bool is_card = false;  // that of a host, which sends pauses
+  bool is_card = false;  // the slow one of a host
 };
 
-// Returns the software switches of a lab, and the cards that send pauses. All kinds of queues have the memory
+// Returns the software switches of a lab, and the slow cards behind them. All kinds of queues have the memory
 // of the rings. Pure. Requires: plan.software.
 [[nodiscard]] std::vector<SoftwareSwitch> software_switches(const LabPlan& plan);
 
