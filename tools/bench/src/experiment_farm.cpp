@@ -268,7 +268,7 @@ std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vec
   for (const Tcp tcp : tcps) {
     for (const Cure& cure : experiment.cures) {
       for (const double x : experiment.x) {
-        ExperimentPoint point{cure, tcp, x, experiment.setting, experiment.show};
+        ExperimentPoint point{cure, tcp, x, experiment.setting, experiment.show, experiment.cores_limit};
         if (cure.units > 0) point.setting.units = cure.units;
         if (cure.spines > 0) point.setting.spines = cure.spines;
         if (cure.port_kb > 0) point.setting.port_kb = cure.port_kb;

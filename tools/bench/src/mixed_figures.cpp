@@ -80,6 +80,7 @@ Experiment rates_figure() {
        .paper = "nothing was lost at the highest rates either, because of flow control",
        .cannot = "these runs have TCP over queues that drop frames"},
       {.at = "III.B", .paper = "more than one event for a destination", .open = "it does not say how many"}};
+  figure.cores_limit = true;
   figure.differs = "The rates are those of this machine's processes, so only their ratio is compared.";
   return figure;
 }

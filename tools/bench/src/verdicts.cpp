@@ -192,7 +192,7 @@ bool is_saturated(const ExperimentResult& result, unsigned cores) {
   const RunConditions around = conditions_of({result.figures});
   const bool others_gave_way =
       around.others > kBusyShare && around.withheld >= 0 && around.withheld <= kBusyShare;
-  return result.point.setting.spinners == 0 && cores > 0 && !others_gave_way &&
+  return !result.point.cores_limit && result.point.setting.spinners == 0 && cores > 0 && !others_gave_way &&
          number_of(result.figures, "cpu_s_per_s") >= kSaturatedShare * cores;
 }
 

@@ -455,8 +455,16 @@ TEST_CASE("nothing is judged without a recorded load, or if all cores were in us
   CHECK_THAT(page(kQuiet), ContainsSubstring("| no verdict: the machine was busy | TCP Cubic"));
   results.back().figures[kOtherShare] = 0.0;
   results.back().figures[kWithheldShare] = 0.0;
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| no verdict: the machine was busy | TCP Cubic"));
   for (ExperimentResult& result : results) result.point.setting.spinners = 2;
   CHECK_THAT(page(kQuiet), ContainsSubstring("| met | TCP Cubic"));
+  for (ExperimentResult& result : results) {
+    result.point.setting.spinners = 0;
+    result.point.cores_limit = true;
+  }
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| met | TCP Cubic"));
+  CHECK(expand(mixed_experiments().front(), {Tcp::old_tcp}, 1).front().cores_limit);
+  CHECK_FALSE(expand(figure, {Tcp::old_tcp}, 0.01).front().cores_limit);
   CHECK(RunConditions{.machine = "16 cores, Linux 6.1"}.cores() == 16);
   CHECK(RunConditions{.machine = "Linux"}.cores() == 0);
 }
@@ -549,7 +557,8 @@ TEST_CASE("times of a slower figure are compared with the paper's, longer by the
   ExperimentOptions options;
   options.bench = "antares";
   CHECK_THAT(experiment_page(*figure, {direct}, options, kQuiet),
-             ContainsSubstring("# Table 4.2 of the ANTARES thesis\n") && ContainsSubstring("(10 x 248 ms x 3)") &&
+             ContainsSubstring("# Table 4.2 of the ANTARES thesis\n") &&
+                 ContainsSubstring("(10 x 248 ms x 3)") &&
                  ContainsSubstring("cannot appear here, because a run of 16 s is 1.6 s of the paper's time"));
 }
 

@@ -212,6 +212,7 @@ struct Experiment {
   Vary vary = Vary::nothing;
   std::vector<double> x = {0};  // the paper's values
   Show show = Show::none;
+  bool cores_limit = false;  // on purpose: full cores are no sign of other programs
   std::vector<Cure> cures = {{"TCP"}};
   std::vector<Expectation> expectations;
   std::string differs;  // why ours differ: a sentence
@@ -224,6 +225,7 @@ struct ExperimentPoint {
   double x = 0;               // the paper's
   ExperimentSetting setting;  // scaled, with x applied
   Show show = Show::none;
+  bool cores_limit = false;
   std::string farm = "experiment";  // its name
 };
 [[nodiscard]] std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vector<Tcp>& tcps,
