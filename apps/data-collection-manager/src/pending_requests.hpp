@@ -40,14 +40,17 @@ class PendingRequests {
   // The slice has left: later data of it answers no request.
   void forget(SliceId slice);
   void clear();
-  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+  [[nodiscard]] bool empty() const { return oldest_ == waiting_.size(); }
 
  private:
-  void pop_oldest();
+  void answer_some(const Answer& answer);
+  void drop_answered();
+  void keep_answered();
 
-  std::vector<Question> waiting_;  // from oldest_ on; empty if all are answered
+  std::vector<Question> waiting_;  // from oldest_ on; those before it are answered
   std::size_t oldest_ = 0;
-  std::optional<Question> answered_;
+  bool answered_in_front_ = false;    // the last answered request is the one before oldest_
+  std::optional<Question> answered_;  // otherwise
 };
 
 }  // namespace weir::dcm

@@ -115,17 +115,12 @@ DurationNs Adaptive::base() const {
   return std::min(shortest_.ns(), share_.base_ns);
 }
 
-// One slow readout must not hold up the whole window.
-std::uint64_t Adaptive::share_of_one() const {
-  return accounts_.readouts() > 1 ? window() - window() / 4 : window();
-}
-
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t charge = charge_of(demand);
   const std::uint64_t taken = accounts_.taken();
   if (phase_ == Phase::drain && drains_.pairs()) {
     const Credit credit = drains_.ask(demand.readout, taken);
-    if (credit == Credit::granted) take(demand, now_ns);
+    if (credit == Credit::granted) take(demand, charge, now_ns);
     return credit;
   }
   const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_));
@@ -134,12 +129,14 @@ Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t own = accounts_.of(demand.readout);
   const std::uint64_t line = ways_.on_line(demand.readout);
   if (own > 0 && own - std::min(own, line) + charge > share_of_one()) return Credit::readout_full;
-  take(demand, now_ns);
+  take(demand, charge, now_ns);
   return Credit::granted;
 }
 
-void Adaptive::take(const Demand& demand, TimeNs now_ns) {
-  ByteWindow::take(demand, now_ns);
+void Adaptive::take(const Demand& demand, TimeNs now_ns) { take(demand, charge_of(demand), now_ns); }
+
+void Adaptive::take(const Demand& demand, std::uint64_t charge, TimeNs now_ns) {
+  accounts_.take(demand.readout, demand.fragments, charge);
   ways_.owes(demand.readout, accounts_.of(demand.readout), now_ns);
 }
 

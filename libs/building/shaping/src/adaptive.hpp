@@ -48,7 +48,11 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] bool on_line(double rate) const;
   [[nodiscard]] double line_holds() const;  // bytes, for this DCM's share
   void grow_line();
-  [[nodiscard]] std::uint64_t share_of_one() const override;
+  // One slow readout must not hold up the whole window.
+  [[nodiscard]] std::uint64_t share_of_one() const override {
+    return accounts_.readouts() > 1 ? window() - window() / 4 : window();
+  }
+  void take(const Demand& demand, std::uint64_t charge, TimeNs now_ns);
   void steady(double rate, DurationNs fast, TimeNs now_ns);
   [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
   [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;

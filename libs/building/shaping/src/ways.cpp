@@ -22,13 +22,6 @@ void Ways::recount(Way& way) {
   elsewhere_ += way.counted;
 }
 
-void Ways::owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
-  Way& way = ways_[readout];
-  if (way.owed == 0 && bytes > 0) way.heard_ns = now_ns;
-  way.owed = bytes;
-  if (way.counted > 0 || way.silent || way.on_line > 0) recount(way);  // hardly ever
-}
-
 void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   Way& way = ways_[readout];
   const DurationNs gap = way.owed > 0 ? now_ns - way.heard_ns : 0;
@@ -91,10 +84,6 @@ void Ways::look(TimeNs now_ns) {
     if (silent == std::exchange(way.silent, silent)) continue;
     recount(way);
   }
-}
-
-std::uint64_t Ways::elsewhere(std::uint64_t silent_max) const {
-  return std::min(elsewhere_, on_lines_ + silent_max);
 }
 
 }  // namespace weir::shaping

@@ -2,6 +2,7 @@
 
 #include <weir/base/time.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -18,8 +19,13 @@ class Ways {
  public:
   explicit Ways(std::uint32_t readouts) : ways_(readouts) {}
 
-  // Sets the bytes that the readout owes.
-  void owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
+  // Sets the bytes that the readout owes. For each request and each pass with arrivals.
+  void owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+    Way& way = ways_[readout];
+    if (way.owed == 0 && bytes > 0) way.heard_ns = now_ns;
+    way.owed = bytes;
+    if (way.counted > 0 || way.silent || way.on_line > 0) recount(way);  // hardly ever
+  }
   // This many bytes of it arrived; owes() follows.
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
   // Returns the longest recent time without a byte from it while it owed some, since the last call. An old
@@ -38,7 +44,9 @@ class Ways {
 
   // Returns the owed bytes that are not in a queue of the port; for silent readouts at most `silent_max`,
   // because all of theirs arrive at once when they resume.
-  [[nodiscard]] std::uint64_t elsewhere(std::uint64_t silent_max) const;
+  [[nodiscard]] std::uint64_t elsewhere(std::uint64_t silent_max) const {
+    return std::min(elsewhere_, on_lines_ + silent_max);
+  }
   // Returns how many of this readout's owed bytes may be on its line.
   [[nodiscard]] std::uint64_t on_line(std::uint32_t readout) const { return ways_[readout].on_line; }
   [[nodiscard]] std::uint32_t readouts() const { return static_cast<std::uint32_t>(ways_.size()); }
