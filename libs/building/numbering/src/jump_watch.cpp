@@ -44,7 +44,7 @@ bool JumpWatch::see(SliceId number, std::optional<UtcNs> time, TimeNs now) {
   ++candidate_->count;
   if (!is_behind() || candidate_->count < kBehind) return false;
   // The data of a source that joins may be late from the first fragment on.
-  if (now - candidate_->since < (joins_ ? 2 : 1) * kBehindFor) return false;
+  if (now - candidate_->since < (joins_ ? kJoinedBehindFor : kBehindFor)) return false;
   // One that sends earlier fragments again catches up.
   const std::uint64_t advance = candidate_->last.value - candidate_->first.value;
   if (farm_.value - candidate_->farm.value < advance / 4 * 3) return false;

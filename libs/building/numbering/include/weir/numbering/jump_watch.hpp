@@ -19,7 +19,7 @@ struct Jump {
 // times and the announced slices alone. A loss of as many fragments looks alike at first, but the farm
 // reaches the next number when it arrives. A source is ahead if a slice below its number is announced
 // although that began later. It is behind if its numbers stay below those that it has sent, while the farm's
-// ascend as fast; in a run that it joins, below those of the farm, for twice as long. One thread; uses no
+// ascend as fast; in a run that it joins, below those of the farm, for longer. One thread; uses no
 // clock.
 class JumpWatch {
  public:
@@ -27,6 +27,7 @@ class JumpWatch {
   static constexpr std::uint32_t kAhead = 5;    // fragments that show that a source is ahead
   static constexpr std::uint32_t kBehind = 16;  // or behind, for at least kBehindFor
   static constexpr DurationNs kBehindFor = 500 * kMillisecond;
+  static constexpr DurationNs kJoinedBehindFor = 800 * kMillisecond;  // of a source that joins
 
   // `apart_ns`: how much later than its fragment a slice may begin: differences of clocks and transport.
   explicit JumpWatch(DurationNs apart_ns) : apart_ns_(apart_ns) {}
