@@ -33,6 +33,7 @@ std::string_view farms_with(Planted bug) {
       return "by-time";
     case Planted::move_again:
     case Planted::forget_moved:
+    case Planted::rush_carrier:
       return "planes";
     default:
       return "normal";

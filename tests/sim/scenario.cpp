@@ -893,6 +893,7 @@ void add_cuts(Scenario& scenario) {
       const bool readout = own.chance(500);
       fault.who = readout ? "readout-" + std::to_string(own.below(scenario.readouts))
                           : "dcm-" + std::to_string(own.below(scenario.dcms));
+      if (!readout && own.chance(500)) fault.other = kCarrier;
       scenario.faults.push_back(fault);
     }
   }

@@ -128,6 +128,7 @@ void SimFarm::inflict(const Fault& fault) {
       return world_.flip_bits(who.host(), process(fault.other).host(), until_ns,
                               static_cast<std::uint32_t>(fault.amount));
     case FaultKind::cut:
+      if (fault.other == kCarrier) who.lose_carrier(static_cast<std::size_t>(fault.amount));
       return world_.cut(who.host(), "127." + std::to_string(fault.amount + 1) + ".0.1", until_ns);
     case FaultKind::stall:
       return who.host().stall(until_ns);

@@ -30,6 +30,15 @@ const std::string kOut = "/sim";  // the farm's run.out: no real folder
 // A filter has ended its process in this pass, and with it all that the pass said.
 bool filter_killed = false;
 
+class SimCarriers final : public ports::Carriers {
+ public:
+  explicit SimCarriers(std::vector<std::size_t>& lost) : lost_(lost) {}
+  std::vector<std::size_t> lost() override { return std::exchange(lost_, {}); }
+
+ private:
+  std::vector<std::size_t>& lost_;
+};
+
 // Returns a name of `folder` that has the same length in every checkout: nodes tell each other the paths of
 // their plugins, and the bytes of a message decide when it arrives.
 std::string by_descriptor(const char* folder, int descriptor) {
@@ -73,6 +82,7 @@ SimProcess::~SimProcess() {
 void SimProcess::boot() {
   if (running() || ended_) return;
   ++life_;
+  lost_carriers_.clear();
   leaving_ = false;
   failure_.clear();
   setup_ = node::make_setup(farm_.farm, farm_.plan, name_, {"127.0.0.1", 7000});
@@ -106,7 +116,8 @@ void SimProcess::make_node() {
       node_ =
           dcm::make_node(setup_, {host_, host_, wake, totals, plugin_path(),
                                   [this, wake](int slice_memory) { return make_workers(slice_memory, wake); },
-                                  [this, wake] { return make_scratch(wake); }});
+                                  [this, wake] { return make_scratch(wake); },
+                                  [this] { return std::make_unique<SimCarriers>(lost_carriers_); }});
       break;
     case Role::writer:
       make_writer();

@@ -46,6 +46,8 @@ class SimProcess {
   [[nodiscard]] bool running() const { return node_ != nullptr; }
   [[nodiscard]] bool ended_well() const { return ended_ && failure_.empty(); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // Its link to this plane loses its carrier, of which its system tells it.
+  void lose_carrier(std::size_t plane) { lost_carriers_.push_back(plane); }
   // Returns the first rule that its node has broken; empty if none, or if it does not run.
   [[nodiscard]] std::string broken_invariant();
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -86,6 +88,7 @@ class SimProcess {
   node::Setup setup_;
   std::unique_ptr<simnet::SimDisk> disk_;
   std::unique_ptr<node::Node> node_;
+  std::vector<std::size_t> lost_carriers_;
   std::uint64_t life_ = 0;
   std::uint32_t deaths_ = 0;
   bool leaving_ = false;

@@ -19,7 +19,7 @@ std::optional<PlaneChoice::Move> PlaneChoice::beat(TimeNs now_ns) {
   } else if (!home_good_ns_) {
     home_good_ns_ = now_ns;
   }
-  return move_if_due(now_ns);
+  return may_move(now_ns) ? move_if_due(now_ns) : std::nullopt;
 }
 
 std::optional<PlaneChoice::Move> PlaneChoice::carriers_lost(const std::vector<std::size_t>& planes,
@@ -30,7 +30,7 @@ std::optional<PlaneChoice::Move> PlaneChoice::carriers_lost(const std::vector<st
       at(static_cast<std::uint32_t>(plane), readout) = {false, settings_.misses, settings_.misses};
     if (plane == settings_.home) home_good_ns_.reset();
   }
-  return move_if_due(now_ns);
+  return may_move(now_ns) || planted(Planted::rush_carrier) ? move_if_due(now_ns) : std::nullopt;
 }
 
 std::optional<PlaneChoice::Move> PlaneChoice::move_if_due(TimeNs now_ns) {
@@ -95,7 +95,6 @@ bool PlaneChoice::may_move(TimeNs now_ns) const {
 }
 
 std::optional<PlaneChoice::Move> PlaneChoice::choose(TimeNs now_ns) const {
-  if (!may_move(now_ns)) return std::nullopt;
   const std::size_t here = lacking(plane_);
   std::uint32_t best = plane_;
   std::size_t fewest = here;

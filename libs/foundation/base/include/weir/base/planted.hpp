@@ -56,8 +56,9 @@ enum class Planted : std::uint8_t {
   lose_border,           // pieces near a border are freed with the first of their windows
   move_again,            // a DCM changes its plane before its hold time is over
   forget_moved,          // after a change of plane, requests to a readout are not repeated
+  rush_carrier,          // a lost carrier moves a DCM before its hold time is over
 };
-constexpr std::size_t kPlanted = 47;
+constexpr std::size_t kPlanted = 48;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -106,7 +107,8 @@ constexpr std::size_t kPlanted = 47;
                                                  "hide-gap",
                                                  "lose-border",
                                                  "move-again",
-                                                 "forget-moved"};
+                                                 "forget-moved",
+                                                 "rush-carrier"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 
