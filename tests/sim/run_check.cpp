@@ -430,7 +430,7 @@ void RunCheck::check_files() {
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
   const std::uint64_t pushed_out = counter("farm.fragments.missing.overflow");
   if (scenario_.busy && scenario_.push && scenario_.faults.empty() && pushed_out > 0)
-    fail(std::to_string(pushed_out) + " fragment(s) in order not awaited, and there was no fault");
+    fail(std::to_string(pushed_out) + " fragment(s) in order given up without a fault");
 }
 
 void RunCheck::check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment) {

@@ -131,8 +131,8 @@ TEST_CASE("the paper's values are beside ours, and its statements are met or not
              ContainsSubstring("becomes faster | VI.A: the algorithm has at most 20 %"));
   // 1 ms a slice, at 100 kHz with half-busy processors.
   CHECK_THAT(table_of("table1", {1}), ContainsSubstring("busy half of the time: 200 processors"));
-  CHECK_THAT(table_of("sources", {1, 1}),
-             ContainsSubstring("| not met | V.B: with the zero copy library") && ContainsSubstring("2.00 times"));
+  CHECK_THAT(table_of("sources", {1, 1}), ContainsSubstring("| not met | V.B: with the zero copy library") &&
+                                              ContainsSubstring("2.00 times"));
   // 0.25 of 1 ms of CPU time are the algorithm, the rest of the filter is the copy.
   CHECK_THAT(table_of("table1", {1}), ContainsSubstring("| algorithm | 6 % | 11 % | 18 % | 25 % |"));
   CHECK_THAT(table_of("table1", {1}), ContainsSubstring("| 12 % | 26 % | 33 % | 75 % |"));
