@@ -370,7 +370,10 @@ class Farm:
             except subprocess.TimeoutExpired:
                 continue
             raise ControlError(f"`weir up {farm_file}` ended: {self._said().decode(errors='replace').strip()}")
-        raise ControlError(f"`weir up {farm_file}` does not say where run control is")
+        said = self._said().decode(errors="replace").strip()
+        raise ControlError(
+            f"`weir up {farm_file}` has not said where run control is within {_STARTED_S:g} s: {said or 'nothing'}"
+        )
 
     def _said(self) -> bytes:
         self._output.seek(0)

@@ -68,7 +68,8 @@ TEST_CASE("a permanent lab with back-pressure has a process that carries its fra
   CHECK(processes_naming(lab).size() == 1);
   const auto status = run_command(folder, "weir", {"lab", "status", lab});
   CHECK(status.status == 0);
-  CHECK_THAT(status.out, Catch::ContainsSubstring("a process in user space"));
+  CHECK_THAT(status.out, Catch::ContainsSubstring("switch>h0 "));
+  CHECK_THAT(status.out, Catch::ContainsSubstring(" frames sent, 0 dropped"));
   CHECK(run_command(folder, "weir", {"lab", "down", lab}).status == 0);
   CHECK(wait_until([&] { return processes_naming(lab).empty(); }, Seconds(30)));
 }
