@@ -46,6 +46,7 @@ void SeenNumbers::vote(SliceId number, UtcNs time, TimeNs now, bool trusted) {
 
 // Numbers far above those that most sources have reached cannot be decided yet.
 void SeenNumbers::count_votes(TimeNs now) {
+  if (voting_.empty()) return;
   const std::size_t all = voters(now);
   const SliceId reached = reached_by_most(now);
   const std::uint64_t limit = std::max(reached, top_.value_or(reached)).value + kFarAhead;
