@@ -196,6 +196,8 @@ std::optional<SliceId> StepWatch::slice_at(UtcNs time) const {
   const std::size_t count = std::min(kNear, triggers_.size());
   for (std::size_t i = 0; i < count; ++i) {
     const Ahead& trigger = triggers_[triggers_.size() - 1 - i];
+    // All older ones are then as far away, too.
+    if (ascending_ >= count && sum(trigger.time, 2 * settings_.time_tolerance_ns) < time) break;
     const DurationNs away = distance(time, trigger.time);
     if (away > nearest || (found && away == nearest)) continue;
     found = trigger.slice;
@@ -222,6 +224,9 @@ void StepWatch::keep_early(SliceId slice, const Early& one) {
 void StepWatch::remember(SliceId slice, UtcNs time) {
   if (settings_.time_tolerance_ns <= 0) return;
   if (!times_.insert_or_assign(slice.value, time).second) return;
+  const bool ascends = triggers_.empty() || sum(time, settings_.time_tolerance_ns) >= latest_;
+  ascending_ = ascends ? ascending_ + 1 : 1;
+  latest_ = ascends && ascending_ > 1 ? std::max(latest_, time) : time;
   triggers_.push_back({slice, time});
   if (triggers_.size() > kTriggersMax) {
     times_.erase(triggers_.front().slice.value);
