@@ -82,14 +82,14 @@ std::optional<UtcNs> SeenNumbers::time_before(SliceId number) const {
   return top_ && number > *top_ ? top_time_ : std::nullopt;
 }
 
-SliceId SeenNumbers::reached_by_most(TimeNs now) const {
-  std::vector<SliceId> all;
+SliceId SeenNumbers::reached_by_most(TimeNs now) {
+  reached_.clear();
   for (const Source& source : sources_) {
-    if (source.delivers && now - source.heard <= kDeliveredLately) all.push_back(source.at);
+    if (source.delivers && now - source.heard <= kDeliveredLately) reached_.push_back(source.at);
   }
-  if (all.empty()) return kNumberMax;
-  const auto most = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
-  std::nth_element(all.begin(), most, all.end(), std::greater<>());
+  if (reached_.empty()) return kNumberMax;
+  const auto most = reached_.begin() + static_cast<std::ptrdiff_t>(reached_.size() / 2);
+  std::nth_element(reached_.begin(), most, reached_.end(), std::greater<>());
   return *most;
 }
 

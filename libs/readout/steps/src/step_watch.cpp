@@ -53,6 +53,7 @@ void StepWatch::begin_run() {
   }
   times_.clear();
   triggers_.clear();
+  ascending_ = 0;
   early_.clear();
   early_order_.clear();
   early_count_ = with_unmatched_ = 0;

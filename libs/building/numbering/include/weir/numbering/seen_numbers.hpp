@@ -77,7 +77,7 @@ class SeenNumbers {
   };
   [[nodiscard]] bool is_reached_by_most(SliceId number, TimeNs now) const;
   // Returns the highest number that most sources have reached.
-  [[nodiscard]] SliceId reached_by_most(TimeNs now) const;
+  [[nodiscard]] SliceId reached_by_most(TimeNs now);
   [[nodiscard]] std::size_t voters(TimeNs now) const;
   [[nodiscard]] UtcNs time_of(SliceId number, const Ballot& ballot) const;
   // Returns the time of a lower number, the highest that was believed; none: not known.
@@ -93,6 +93,7 @@ class SeenNumbers {
 
   TimeSettings times_;
   std::vector<Source> sources_;
+  std::vector<SliceId> reached_;  // scratch
   std::optional<SliceId> announced_;
   std::optional<SliceId> top_;          // the highest that was believed
   std::optional<UtcNs> top_time_;       // its time, if known

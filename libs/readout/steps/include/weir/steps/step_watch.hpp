@@ -139,8 +139,8 @@ class StepWatch {
   std::vector<Source> sources_;
   boost::unordered_flat_map<std::uint64_t, UtcNs> times_;  // of triggers, by slice
   std::deque<Ahead> triggers_;                             // the same, in order of announcement
-  std::size_t ascending_ =
-      0;              // of the newest triggers: none is earlier than one before it, but for the tolerance
+  // Of the newest triggers: none of them is earlier than one before it, but for the tolerance.
+  std::size_t ascending_ = 0;
   UtcNs latest_ = 0;  // time of these
   boost::unordered_flat_map<std::uint64_t, std::vector<Early>> early_;
   std::deque<SliceId> early_order_;
