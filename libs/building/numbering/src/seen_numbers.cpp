@@ -85,12 +85,12 @@ std::optional<UtcNs> SeenNumbers::time_before(SliceId number) const {
 SliceId SeenNumbers::reached_by_most(TimeNs now) {
   reached_.clear();
   for (const Source& source : sources_) {
-    if (source.delivers && now - source.heard <= kDeliveredLately) reached_.push_back(source.at);
+    if (source.delivers && now - source.heard <= kDeliveredLately) reached_.push_back(source.at.value);
   }
   if (reached_.empty()) return kNumberMax;
   const auto most = reached_.begin() + static_cast<std::ptrdiff_t>(reached_.size() / 2);
   std::nth_element(reached_.begin(), most, reached_.end(), std::greater<>());
-  return *most;
+  return SliceId(*most);
 }
 
 std::size_t SeenNumbers::voters(TimeNs now) const {

@@ -93,7 +93,7 @@ class SeenNumbers {
 
   TimeSettings times_;
   std::vector<Source> sources_;
-  std::vector<SliceId> reached_;  // scratch
+  std::vector<std::uint64_t> reached_;  // scratch
   std::optional<SliceId> announced_;
   std::optional<SliceId> top_;          // the highest that was believed
   std::optional<UtcNs> top_time_;       // its time, if known
