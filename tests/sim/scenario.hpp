@@ -45,7 +45,7 @@ struct Fault {
   std::int64_t amount = 0;
 };
 [[nodiscard]] std::string describe(const Fault& fault);
-// The `other` of a cut at a DCM whose link loses its carrier.
+// Value of `other`: the link of the DCM that is cut off loses its carrier.
 inline constexpr const char* kCarrier = "carrier";
 
 // Origin of the slice ids: the farm itself, or a client outside, which repeats some of its ids.

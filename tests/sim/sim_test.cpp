@@ -484,7 +484,7 @@ TEST_CASE("a narrow counter draws no other along, and a farm's only readout goes
   }
 }
 
-TEST_CASE("a farm by number whose readouts all restart beyond half of a counter's range goes on") {
+TEST_CASE("a farm by number goes on after its readouts have restarted beyond half of a counter's range") {
   sim::ScenarioLimits limits;
   sim::set_rates("by-number", limits);
   for (const std::uint64_t seed : {302U, 469U, 505U}) {

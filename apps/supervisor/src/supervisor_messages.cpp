@@ -260,4 +260,21 @@ void SupervisorNode::on_signal(std::string_view signal_name) {
     course_.fail("ended by " + std::string(signal_name));
 }
 
+// By number: if all readouts are new processes no counter can be placed, and the farm would stand still
+// forever. But then no source has a number of the run, and all may go on from the same one.
+void SupervisorNode::look_whether_it_stands() {
+  if (!numbers_ || !course_.is(RunStage::running)) return;
+  const auto takes_part = [this](const RosterMember& member) {
+    return member.role == Role::readout &&
+           machine_.part({Role::readout, member.index}) == slice_rows::Part::in;
+  };
+  for (const RosterMember& member : roster_.members()) {
+    if (takes_part(member) && (member.peer == nullptr || !member.brings_no_number)) return;
+  }
+  for (RosterMember& member : roster_.members()) {
+    if (!takes_part(member) || std::exchange(member.stood_still, true)) continue;
+    if (member.welcome != Welcome::begin) dispatch_.send_begin(member, course_.begun_utc_ns(), false);
+  }
+}
+
 }  // namespace weir::supervisor
