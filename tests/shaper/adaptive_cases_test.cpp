@@ -38,6 +38,15 @@ TEST_CASE("adaptive delivers all-to-all traffic as well as the best hand-tuned w
   CHECK(run.drops == 0);
 }
 
+TEST_CASE("DCMs that share a narrow core like a port lose nothing there") {
+  PullRunSpec known;
+  known.core_known = true;
+  const RunResult run = PullModel(case_named("core"), {"adaptive", 0}, known).run();
+  CHECK(run.goodput > 0.98);
+  CHECK(run.p99 < 3.5);
+  CHECK(run.drops == 0);
+}
+
 TEST_CASE(
     "adaptive loses nothing under a TCP without selective acknowledgements, where each loss stalls a slice") {
   for (const char* name : {"old-tcp-15", "old-tcp-50", "old-tcp-102"}) {

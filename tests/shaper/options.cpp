@@ -65,6 +65,7 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("!--no-host-times", options.run.host_times, "do not give shapers the hosts' processing times");
   app.add_option("--port-known", options.run.port_known,
                  "give shapers the port's rate and buffer, times this factor");
+  app.add_flag("--core-known", options.run.core_known, "DCMs behind a narrow core share it like a port");
   app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1U, 64U));
   app.add_option("--runs", options.runs, "runs of each network, with other random numbers; their mean counts")
       ->check(CLI::Range(1U, 100U));

@@ -349,12 +349,20 @@ void PullModel::dcm_sends(std::uint32_t index) {
   queue_.push(std::max(again, now_ns_ + kMicrosecond), {.kind = PullEventKind::dcm_pass, .index = index});
 }
 
+bool PullModel::shares_core() const {
+  if (!settings_.core_known || network_.core.empty()) return false;
+  double ports = 0;
+  for (const LinkSpec& port : network_.ports) ports += rate_at(port, now_ns_);
+  return rate_at(network_.core[0], now_ns_) < ports;
+}
+
 void PullModel::share() {
+  const bool core = shares_core();
   for (Dcm& dcm : dcms_) {
     const std::uint32_t port = network_.dcms[connections_[dcm.first_connection].dcm].port;
     shaping::PortShare share{0, 0};
     for (Dcm& other : dcms_) {
-      if (network_.dcms[connections_[other.first_connection].dcm].port != port) continue;
+      if (!core && network_.dcms[connections_[other.first_connection].dcm].port != port) continue;
       ++share.members;
       const DurationNs base = other.collector.shaper().base_ns();
       if (base > 0 && (share.base_ns == 0 || base < share.base_ns)) share.base_ns = base;

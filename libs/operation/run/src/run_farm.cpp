@@ -311,11 +311,13 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   return std::optional<LabRun>(std::move(*lab));
 }
 
-// DCMs on one host share its port.
+// DCMs on one host share its port, those behind a narrower link that link.
 void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
-  std::map<std::string, std::string> hosts;  // host by node
-  for (const lab::LabHost& host : lab.hosts) {
-    for (const std::string& node : host.nodes) hosts[node] = host.name;
+  std::map<std::string, std::string> ports;  // by node
+  const std::vector<std::string> links = run_record::narrow_links(network_of(lab, loaded.plan));
+  for (std::size_t h = 0; h < lab.hosts.size(); ++h) {
+    for (const std::string& node : lab.hosts[h].nodes)
+      ports[node] = links[h].empty() ? lab.hosts[h].name : links[h];
   }
   v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();
   const v1::DcmSettings before = dcm;
@@ -328,7 +330,7 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
     node.entry = dcm.nodes_size() - 1;
     entry.set_name(node.name);
     entry.clear_count();
-    if (const auto host = hosts.find(node.name); host != hosts.end()) entry.set_port(host->second);
+    if (const auto port = ports.find(node.name); port != ports.end()) entry.set_port(port->second);
   }
 }
 

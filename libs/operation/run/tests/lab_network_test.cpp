@@ -85,12 +85,19 @@ TEST_CASE("a line between switches limits the DCMs behind it") {
   CHECK(apart.links[0].name == "rack1>core");
   CHECK(apart.links[0].buffer_bytes == 80 * 1024);
   CHECK(apart.links[0].data_parts == std::vector<double>{0, 0, 1, 1, 1});
+  using Names = std::vector<std::string>;
+  CHECK(run_record::narrow_links(apart) == Names{"", "", "rack1>core", "rack1>core", "rack1>core"});
   // With one readout beside the DCMs the line carries a half.
   const FarmNetwork mixed = network(
       "hosts: [{name: r0, nodes: [readout-0], attached: 1}, {name: r1, nodes: [readout-1], attached: 2}, "
       "{name: a, nodes: [dcm-0], attached: 2}, {name: b, nodes: [dcm-1], attached: 2}, "
       "{name: c, nodes: [dcm-2], attached: 2}]\n");
   CHECK(mixed.bits_per_s() == Approx(300 * kMbit));
+  CHECK(run_record::narrow_links(mixed)[2] == "rack1>core");
+  // Three ports of 200 cannot fill a line of 600.
+  FarmNetwork wide = apart;
+  for (run_record::FarmLink& link : wide.links) link.bits_per_s = 600 * kMbit;
+  CHECK(run_record::narrow_links(wide) == Names(5));
 }
 
 TEST_CASE("a lab's port that changes has its mean rate over a part of the run") {

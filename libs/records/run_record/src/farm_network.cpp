@@ -57,6 +57,26 @@ std::map<std::string_view, double> data_shares(const config::FarmPlan& plan) {
   return shares;
 }
 
+std::vector<std::string> narrow_links(const FarmNetwork& network) {
+  std::vector<std::string> names(network.hosts.size());
+  std::vector<double> least;  // of a DCM, by host
+  for (const FarmHost& host : network.hosts) {
+    const double load = host.dcms * (1 - host.data_share);
+    least.push_back(host.port_bits_per_s > 0 && load > 0 ? host.port_bits_per_s / load : kBeyond);
+  }
+  for (const FarmLink& link : network.links) {
+    double load = 0;
+    for (std::size_t h = 0; h < names.size(); ++h) load += network.hosts[h].dcms * link.data_parts[h];
+    if (load <= 0 || link.bits_per_s <= 0) continue;
+    for (std::size_t h = 0; h < names.size(); ++h) {
+      if (link.data_parts[h] <= 0 || link.bits_per_s / load >= least[h]) continue;
+      least[h] = link.bits_per_s / load;
+      names[h] = link.name;
+    }
+  }
+  return names;
+}
+
 // A linear program: a column for the rate into the DCMs of each class, and a row for each limit.
 double FarmNetwork::bits_per_s() const {
   std::vector<HostClass> classes = classes_of(*this);

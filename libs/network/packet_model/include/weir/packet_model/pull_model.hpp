@@ -50,9 +50,10 @@ struct ShaperSpec {
 };
 
 struct PullRunSpec {
-  bool host_times = true;  // shapers receive the hosts' processing times
-  bool trace = false;      // print the shapers' decisions
-  double port_known = 0;   // shapers receive the port's rate and buffer times this; 0: neither
+  bool host_times = true;   // shapers receive the hosts' processing times
+  bool trace = false;       // print the shapers' decisions
+  bool core_known = false;  // DCMs whose ports the core cannot fill share it as if it were their port
+  double port_known = 0;    // shapers receive the port's rate and buffer times this; 0: neither
 };
 
 // Results of a run. Rates and latencies cover its last seven eighths.
@@ -153,6 +154,7 @@ class PullModel final : private Wire {
   void tell_losses(Dcm& dcm);
   void dcm_sends(std::uint32_t index);
   void share();
+  [[nodiscard]] bool shares_core() const;
   void foreign_packet(const PullEvent& event);
   void trace();
   void note_marks(TimeNs at_ns);

@@ -49,6 +49,9 @@ struct FarmNetwork {
 // Builds it from network.port_rate and network.port_buffer: a host for each readout, and one for the DCMs of
 // each port. TCP timestamps are on, as is Linux' default.
 [[nodiscard]] FarmNetwork network_of(const config::PlannedFarm& planned);
+// Returns, by host, the link between switches that leaves its DCMs less than their port does, if all DCMs
+// receive equally; empty: the port does.
+[[nodiscard]] std::vector<std::string> narrow_links(const FarmNetwork& network);
 // Returns each node's share of all sources that are read, by name.
 [[nodiscard]] std::map<std::string_view, double> data_shares(const config::FarmPlan& plan);
 
