@@ -1,12 +1,6 @@
 #include <weir/switching/flow_table.hpp>
 
 namespace weir::switching {
-namespace {
-
-std::uint64_t key(Address address, std::uint16_t port) { return (std::uint64_t{address} << 16U) | port; }
-
-}  // namespace
-
 FlowTable::FlowTable(const SwitchSettings& settings) {
   for (std::size_t ring = 0; ring < settings.rings.size(); ++ring) {
     const FlowRing& own = settings.rings[ring];

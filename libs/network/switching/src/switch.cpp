@@ -1,3 +1,4 @@
+#include "switch_bugs.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/switching/switch.hpp>
 
@@ -46,8 +47,7 @@ void Switch::make_queues() {
     memory_frames_ += ring.frames_max;
     if (settings_.queueing != Queueing::rings) continue;
     ring_queues_.push_back(static_cast<Index>(queues_.size()));
-    limit(queues_.emplace_back(), ring);
-    queues_.back().bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
+    give(queues_.emplace_back(), ring);
   }
   first_other_ = static_cast<Index>(queues_.size());
   memory_frames_ += ports * std::uint64_t{settings_.other_frames};
@@ -62,60 +62,33 @@ void Switch::make_queues() {
   }
 }
 
-void Switch::limit(Queue& queue, const FlowRing& ring) {
+void Switch::give(Queue& queue, const FlowRing& ring) {
   queue.frames_max = ring.frames_max;
   queue.bytes_max = ring.bytes_max;
+  if (!queue.ring || queue.ring->bits_per_s != ring.bits_per_s || queue.ring->burst_bytes != ring.burst_bytes)
+    queue.bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
+  queue.ring = ring;
 }
 
-// A frame that is held in front of a queue keeps its queue.
-Switch::Index Switch::unused_queue() {
-  const bool holds = std::ranges::any_of(ports_, [](const Port& port) { return port.receive.frames > 0; });
-  for (std::size_t i = 0; i < queues_.size() && !holds; ++i) {
-    const auto index = static_cast<Index>(i);
-    const bool is_other = index >= first_other_ && index < first_other_ + ports_.size();
-    if (is_other || queues_[i].in_turn || std::ranges::find(ring_queues_, index) != ring_queues_.end())
-      continue;
-    queues_[i] = {};
-    return index;
+// ---- queues
+
+std::optional<Switch::Index> Switch::emptying_queue_of(const FrameDestination& to) {
+  for (const std::uint16_t port : {to.port, std::uint16_t{0}}) {
+    const auto found = emptying_.find(FlowTable::key(to.address, port));
+    if (found == emptying_.end()) continue;
+    if (keeps_order(queues_[found->second])) return found->second;
+    emptying_.erase(found);
   }
-  queues_.emplace_back();
-  return static_cast<Index>(queues_.size() - 1);
+  return std::nullopt;
 }
 
-void Switch::change(const SwitchSettings& settings) {
-  WEIR_ASSERT(!problem_of_change(settings_, settings));
-  const SwitchSettings before = std::exchange(settings_, settings);
-  const std::vector<Index> former = std::exchange(ring_queues_, {});
-  std::vector<std::size_t> added;
-  memory_frames_ = ports_.size() * std::uint64_t{settings_.other_frames};
-  for (const FlowRing& ring : settings_.rings) {
-    memory_frames_ += ring.frames_max;
-    const auto old = std::ranges::find_if(before.rings, [&](const FlowRing& one) {
-      return one.address == ring.address && one.port == ring.port && one.via == ring.via;
-    });
-    if (old == before.rings.end()) {
-      added.push_back(ring_queues_.size());
-      ring_queues_.push_back(kNoQueue);
-      continue;
-    }
-    ring_queues_.push_back(former[static_cast<std::size_t>(old - before.rings.begin())]);
-    Queue& queue = queues_[ring_queues_.back()];
-    limit(queue, ring);
-    if (old->bits_per_s != ring.bits_per_s || old->burst_bytes != ring.burst_bytes)
-      queue.bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
-  }
-  for (const std::size_t ring : added) {
-    const FlowRing& own = settings_.rings[ring];
-    ring_queues_[ring] = unused_queue();
-    limit(queues_[ring_queues_[ring]], own);
-    queues_[ring_queues_[ring]].bucket = LeakyBucket(own.bits_per_s, own.burst_bytes);
-  }
-  table_ = FlowTable(settings_);
-}
-
-Switch::Index Switch::queue_of(std::size_t input, const FlowTable::Target& target) const {
+Switch::Index Switch::queue_of(std::size_t input, const FrameDestination& to,
+                               const FlowTable::Target& target) {
   switch (settings_.queueing) {
     case Queueing::rings:
+      if (target.ring == FlowTable::kNoRing && to.is_data && !emptying_.empty()) {
+        if (const auto queue = emptying_queue_of(to)) return *queue;
+      }
       return target.ring != FlowTable::kNoRing ? ring_queues_[target.ring]
                                                : static_cast<Index>(first_other_ + target.via);
     case Queueing::output:
@@ -145,7 +118,7 @@ void Switch::receive(std::size_t port, TimeNs now_ns, ConstBytes frame) {
   const auto target = table_.find(*to);
   if (!target) return drop(port, FrameDrop::no_route);
   if (target->via == port) return drop(port, FrameDrop::same_port);
-  store(port, *target, frame);
+  store(port, target->via, queue_of(port, *to, *target), frame);
 }
 
 void Switch::refuse(std::size_t port, FrameDrop reason, std::size_t frame_bytes) {
@@ -170,28 +143,28 @@ bool Switch::takes(std::size_t port) const {
 }
 
 bool Switch::has_room(const Queue& queue, std::size_t bytes) const {
-  return queue.chain.frames < queue.frames_max &&
+  return queue.chain.frames < queue.frames_max + (has_bug(SwitchBug::overfill) ? 1 : 0) &&
          (queue.bytes_max == 0 || queue.chain.bytes + bytes <= queue.bytes_max);
 }
 
-void Switch::store(std::size_t input, const FlowTable::Target& target, ConstBytes frame) {
-  const Index index = queue_of(input, target);
+void Switch::store(std::size_t input, std::size_t via, Index index, ConstBytes frame) {
   Port& port = ports_[input];
   Queue& queue = queues_[index];
   const bool room = has_room(queue, frame.size());
   const bool hold = settings_.when_full == WhenFull::hold && (!room || port.receive.frames > 0);
   if (hold ? port.receive.frames >= settings_.ports[input].receive_frames : !room) {
-    ++ports_[target.via].counters.dropped_ahead;
+    ++ports_[via].counters.dropped_ahead;
     if (!hold) ++queue.counters.dropped;
+    if (has_bug(SwitchBug::forget_drop)) return;
     return drop(input, hold ? FrameDrop::receive_full : FrameDrop::queue_full);
   }
   const FrameId id = pool_.add(frame);
   FramePool::Frame& stored = pool_[id];
   stored.input = static_cast<Index>(input);
-  stored.output = static_cast<Index>(target.via);
+  stored.output = static_cast<Index>(via);
   stored.queue = index;
   port.stored_bytes += frame.size();
-  SwitchPortCounters& ahead = ports_[target.via].counters;
+  SwitchPortCounters& ahead = ports_[via].counters;
   ++ahead.waiting;
   ahead.waiting_bytes += frame.size();
   if (hold) return port.receive.push(pool_, id);
@@ -256,6 +229,7 @@ bool Switch::send_head(Index index, TimeNs now_ns) {
   }
   queue.bucket.take(now_ns, bytes);
   const FrameId id = queue.chain.pop(pool_);
+  ++queue.left;
   ++queue.counters.frames;
   queue.counters.bytes += pool_[id].bytes;
   ports_[pool_[id].output].transmit.push(pool_, id);
@@ -273,7 +247,7 @@ void Switch::serve(std::size_t output, TimeNs now_ns) {
     Queue& queue = queues_[index];
     const std::uint64_t bytes = wire_bytes(pool_[queue.chain.first].bytes);
     const bool has_turn = queue.turn_bytes + bytes <= most;
-    const bool sent = has_turn && send_head(index, now_ns);
+    const bool sent = has_turn && !waits(queue) && send_head(index, now_ns);
     early = has_turn && !sent ? early + 1 : 0;
     if (sent) queue.turn_bytes += bytes;
     if (sent && queue.chain.frames > 0) continue;
@@ -331,7 +305,7 @@ std::size_t Switch::transmit(std::size_t index, TimeNs now_ns, std::span<ConstBy
   std::size_t count = 0;
   for (FrameId id = port.transmit.first; id != kNoFrame && count < frames.size(); id = pool_[id].next) {
     // A pause holds data up, not the link's control.
-    if (now_ns < port.paused_until_ns && !pool_[id].control) break;
+    if (now_ns < port.paused_until_ns && !pool_[id].control && !has_bug(SwitchBug::ignore_pause)) break;
     frames[count++] = std::as_const(pool_).bytes(id);
   }
   return count;
@@ -371,6 +345,7 @@ void Switch::refused(std::size_t index) {
   const FrameId id = port.transmit.pop(pool_);
   if (!pool_[id].control) {
     drop(pool_[id].input, FrameDrop::refused);
+    if (has_bug(SwitchBug::forget_refused)) ++port.counters.sent;
     ++port.counters.dropped_ahead;
   }
   release(id);

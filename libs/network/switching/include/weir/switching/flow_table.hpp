@@ -19,6 +19,11 @@ class FlowTable {
     std::size_t ring = kNoRing;
   };
 
+  // Returns a number for each pair of address and port.
+  [[nodiscard]] static std::uint64_t key(Address address, std::uint16_t port) {
+    return (std::uint64_t{address} << 16U) | port;
+  }
+
   // Requires: problem_of(settings) is empty.
   explicit FlowTable(const SwitchSettings& settings);
 

@@ -14,6 +14,7 @@
 #include <deque>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace weir::switching {
@@ -47,7 +48,9 @@ class Switch {
   void refused(std::size_t port);
 
   // Takes other rings and routes. A ring to the same address and port by the same way keeps its frames and
-  // counters. Frames of a ring that no longer exists leave at its former rate, beside those of its successor.
+  // counters, also one that was removed and has frames left. The frames of a removed ring leave at its former
+  // rate, and before later frames to the same address by the same port: its successor waits for them; without
+  // a successor they have no rate, and later frames use the ring until it is empty.
   // Requires: problem_of_change(settings(), settings) is empty.
   void change(const SwitchSettings& settings);
 
@@ -64,6 +67,13 @@ class Switch {
   using Index = std::uint32_t;
   static constexpr Index kNoQueue = UINT32_MAX;
 
+  // Holds back the frames of a queue from position `from` until the first `until` frames of another queue
+  // have left: a change of the table has moved a flow, and its earlier frames are there.
+  struct Wait {
+    std::uint64_t from = 0;
+    Index queue = 0;
+    std::uint64_t until = 0;
+  };
   struct Queue {
     FrameChain chain;
     std::uint32_t frames_max = 0;
@@ -72,6 +82,9 @@ class Switch {
     RingCounters counters;
     bool in_turn = false;
     std::uint64_t turn_bytes = 0;  // that left in the present turn
+    std::optional<FlowRing> ring;  // whose queue it is, or was at last
+    std::uint64_t left = 0;        // frames that left, of all its rings
+    std::deque<Wait> waits;
   };
   struct Port {
     FrameChain receive;
@@ -86,16 +99,23 @@ class Switch {
   };
 
   void make_queues();
-  static void limit(Queue& queue, const FlowRing& ring);
-  // Returns a queue that no ring has; its frames have left.
-  [[nodiscard]] Index unused_queue();
+  static void give(Queue& queue, const FlowRing& ring);
+  void place_rings(const std::vector<Index>& former, std::vector<Index>& added);
+  // Returns the empty queues without a ring.
+  [[nodiscard]] std::vector<Index> unused_queues() const;
+  void keep_order(std::vector<Index> moved);
+  void wait_for(Index queue, Index earlier);
+  [[nodiscard]] bool waits(Queue& queue) const;
+  [[nodiscard]] bool keeps_order(const Queue& queue) const;
   void drop(std::size_t input, FrameDrop reason) {
     ++ports_[input].counters.dropped[static_cast<std::size_t>(reason)];
   }
   void take_control(Port& port, const PortSettings& settings, TimeNs now_ns, ConstBytes frame);
-  [[nodiscard]] Index queue_of(std::size_t input, const FlowTable::Target& target) const;
+  [[nodiscard]] Index queue_of(std::size_t input, const FrameDestination& to,
+                               const FlowTable::Target& target);
+  [[nodiscard]] std::optional<Index> emptying_queue_of(const FrameDestination& to);
   [[nodiscard]] bool has_room(const Queue& queue, std::size_t bytes) const;
-  void store(std::size_t input, const FlowTable::Target& target, ConstBytes frame);
+  void store(std::size_t input, std::size_t via, Index queue, ConstBytes frame);
   void enter(Index queue, FrameId id);
   void release(FrameId id);
   void take_held();
@@ -112,7 +132,9 @@ class Switch {
   std::vector<Port> ports_;
   std::vector<Queue> queues_;
   std::vector<Index> ring_queues_;  // by ring
-  Index first_other_ = 0;           // with rings: the queue of other frames for the first port
+  // Queues of removed rings that have no successor and hold frames, by address and port.
+  std::unordered_map<std::uint64_t, Index> emptying_;
+  Index first_other_ = 0;  // with rings: the queue of other frames for the first port
   std::uint64_t memory_frames_ = 0;
   std::size_t first_input_ = 0;  // whose held frames come first
   std::optional<TimeNs> due_ns_;
