@@ -17,6 +17,7 @@ Expected<packet_switch::PacketSwitchSettings, config::Problems> settings_of(cons
     settings.interfaces.push_back(interface);
   }
   settings.machine = std::move(*machine);
+  settings.busy_poll_ns = file.settings.busy_poll_us() * kMicrosecond;
   return settings;
 }
 

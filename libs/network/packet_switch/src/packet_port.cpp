@@ -124,6 +124,12 @@ void PacketPort::release() {
   lent_ = false;
 }
 
+bool PacketPort::has_frame() const {
+  auto* const header =
+      reinterpret_cast<tpacket2_hdr*>(ring_ + (lent_ ? (next_ + 1) % slots_ : next_) * slot_bytes_);
+  return (std::atomic_ref(header->tp_status).load(std::memory_order_acquire) & TP_STATUS_USER) != 0;
+}
+
 std::optional<PacketPort::Received> PacketPort::receive() {
   if (lent_) release();
   auto* const header = reinterpret_cast<tpacket2_hdr*>(ring_ + next_ * slot_bytes_);

@@ -58,6 +58,7 @@ std::uint64_t SwitchCounts::marked() const {
 
 PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings)
     : machine_(settings.machine),
+      busy_poll_ns_(settings.busy_poll_ns),
       events_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
   WEIR_ASSERT(settings.interfaces.size() == settings.machine.ports.size());
@@ -106,10 +107,28 @@ bool PacketSwitch::run() {
     const TimeNs now_ns = monotonic_now_ns();
     machine_.run(now_ns);
     for (std::size_t port = 0; port < ports_.size(); ++port) moved |= transmit(port, now_ns);
+    if (!moved) moved = poll_ports();
   }
   for (std::size_t port = 0; port < ports_.size(); ++port) watch(port);
   set_timer(moved ? std::optional(monotonic_now_ns()) : machine_.due_ns());
   return !gone_;
+}
+
+// Waits for a frame or for the machine, without the system calls and the wake-up of a sleep. A full interface
+// and held frames need the events.
+bool PacketSwitch::poll_ports() {
+  if (busy_poll_ns_ == 0) return false;
+  const TimeNs end_ns = monotonic_now_ns() + busy_poll_ns_;
+  for (std::size_t port = 0; port < ports_.size(); ++port) {
+    if (ports_[port].full || !machine_.takes(port)) return false;
+  }
+  for (TimeNs now_ns = 0; now_ns < end_ns; now_ns = monotonic_now_ns()) {
+    if (machine_.due_ns().value_or(INT64_MAX) <= now_ns) return true;
+    bool found = false;
+    for (Port& port : ports_) found |= port.readable = port.interface->has_frame();
+    if (found) return true;
+  }
+  return false;
 }
 
 bool PacketSwitch::receive(std::size_t index) {

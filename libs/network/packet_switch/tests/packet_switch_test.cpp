@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <poll.h>
 #include <set>
+#include <thread>
 
 namespace weir::packet_switch {
 namespace {
@@ -24,12 +26,13 @@ constexpr DurationNs kPatience = 20 * kSecond;
 // A switch with two ports, h0 and h1, and a socket at the other end of each cable.
 struct Network {
   explicit Network(std::uint32_t ring_frames, std::uint32_t receive_frames = 1024,
-                   std::uint32_t transmit_frames = 64) {
+                   std::uint32_t transmit_frames = 64, DurationNs busy_poll_ns = 0) {
     add_cable("h0", "data0");
     add_cable("h1", "data1");
     PacketSwitchSettings settings;
     settings.interfaces = {{"h0", 1514, receive_frames, transmit_frames},
                            {"h1", 1514, receive_frames, transmit_frames}};
+    settings.busy_poll_ns = busy_poll_ns;
     settings.machine.frame_bytes_max = 1514;
     settings.machine.other_frames = 256;
     settings.machine.ports = {{.name = "h0", .transmit_frames = 64}, {.name = "h1", .transmit_frames = 64}};
@@ -153,6 +156,39 @@ TEST_CASE("tagged and foreign frames are dropped by name") {
     const SwitchCounts counts = network.machine->counts();
     CHECK(counts.dropped(FrameDrop::other_protocol) == 3);
     CHECK(counts.dropped(FrameDrop::no_route) == 2);
+  });
+}
+
+TEST_CASE("a switch that polls forwards frames that arrive after it has found none, without an event") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100, 1024, 64, 2 * kSecond);
+    std::jthread sender([&] {
+      for (int i = 0; i < 3; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        network.send(frame_to(kFirstAddress), 1);
+      }
+    });
+    REQUIRE(network.machine->run());
+    sender.join();
+    CHECK(network.machine->counts().sent() == 3);
+  });
+}
+
+TEST_CASE("a switch that polls serves a ring at its rate, and ends with its interface") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100, 1024, 64, 50 * kMillisecond);
+    auto slow = network.machine->settings();
+    slow.rings[0].bits_per_s = 10'000'000;
+    network.machine->change(slow);
+    network.send(frame_to(kFirstAddress), 50);
+    CHECK(network.receive(50) == 50);
+    REQUIRE(std::system("ip link del h1") == 0);
+    const TimeNs end = monotonic_now_ns() + kPatience;
+    bool runs = true;
+    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
+    CHECK_FALSE(runs);
   });
 }
 

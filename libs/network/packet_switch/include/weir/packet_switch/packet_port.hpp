@@ -42,6 +42,9 @@ class PacketPort {
   // Returns the next frame that has arrived, valid until the next call.
   [[nodiscard]] std::optional<Received> receive();
 
+  // Returns whether receive() has a frame. Reads memory only.
+  [[nodiscard]] bool has_frame() const;
+
   enum class Sending : std::uint8_t { all, full, refused };
   struct Sent {
     std::size_t frames = 0;      // that the interface took

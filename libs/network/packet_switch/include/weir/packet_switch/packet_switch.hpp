@@ -16,6 +16,8 @@ namespace weir::packet_switch {
 struct PacketSwitchSettings {
   switching::SwitchSettings machine;
   std::vector<PortInterface> interfaces;  // of each of the machine's ports
+  // How long run() polls the receive rings after a frame, without a system call, before it returns.
+  DurationNs busy_poll_ns = 0;
 };
 
 // The counters of a switch. Frames that the kernel dropped are among those received and dropped by a port.
@@ -59,11 +61,13 @@ class PacketSwitch {
   void wait_for_events();
   bool receive(std::size_t port);
   bool transmit(std::size_t port, TimeNs now_ns);
+  [[nodiscard]] bool poll_ports();
   void watch(std::size_t port);
   void set_timer(std::optional<TimeNs> at_ns);
 
   switching::Switch machine_;
   std::vector<Port> ports_;
+  DurationNs busy_poll_ns_;
   OwnedDescriptor events_;
   OwnedDescriptor timer_;
   TimeNs timer_ns_ = 0;
