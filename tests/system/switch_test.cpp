@@ -31,6 +31,12 @@ constexpr const char* kSwitchFile =
     "h1}\n"
     "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 1mbit, burst: 2k}]\n";
 
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
 std::string status_of(pid_t pid) { return read_file("/proc/" + std::to_string(pid) + "/status"); }
 
 // A farm with a switch between the cables h0-data0 and h1-data1, which gets its table from run control.
@@ -217,9 +223,23 @@ TEST_CASE("run control gives weir-switch its table, and another rate while frame
     farm.farm().must({"configure"});
     CHECK(farm.receives(20));
     CHECK(farm.logged("table changed"));
+
+    // In a run.
+    farm.farm().must({"start", "1"});
+    farm.write_table("slow");
+    CHECK_THAT(farm.farm().ctl({"switches"}).err, ContainsSubstring("daq.yaml:4: rings[0].rate: 'slow'"));
+    farm.write_table("10kbit");
+    farm.farm().must({"switches"});
+    CHECK(wait_until([&] { return count_of(farm.process().err(), "table changed") == 2; }, Seconds(20)));
+    farm.send(5);
+    REQUIRE(farm.shows("frames wait in dcm-0"));
+    farm.write_table("unlimited");
+    farm.farm().must({"switches"});
+    CHECK(farm.receives(25));
+    farm.farm().must({"stop"});
     farm.process().send_signal(SIGTERM);
     CHECK(farm.process().wait(Seconds(30)) == 0);
-    CHECK_THAT(farm.process().out(), ContainsSubstring("20 received, 20 sent, 0 dropped"));
+    CHECK_THAT(farm.process().out(), ContainsSubstring("25 received, 25 sent, 0 dropped"));
   });
 }
 

@@ -60,9 +60,10 @@ std::string Commands::carry_out(const v1::Request& given) {
   if (other == RequestKind::restart) return restart(request);
   if (other == RequestKind::try_settings) return try_settings(request);
   if (other == RequestKind::form) return form();
+  if (other == RequestKind::switches) return read_switches(request);
   return "'" + request.command() +
          "' is not a command: use init, configure, start, pause, continue, stop, reset, off, status, "
-         "add, remove, restart, set, unset, log-level, tap, kill, burst, annotate";
+         "add, remove, restart, set, unset, log-level, switches, tap, kill, burst, annotate";
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
@@ -214,6 +215,18 @@ std::string Commands::set(const v1::Request& request) {
   std::string error = parts_.setup.set({request.sets().begin(), request.sets().end()});
   if (error.empty()) note_keys("set", request);
   return error;
+}
+
+// Tables change in a run, too: the switches keep the frames of their rings.
+std::string Commands::read_switches(const v1::Request& request) {
+  const auto changed = parts_.setup.read_switches();
+  if (!changed) return changed.error();
+  for (const std::string& one : *changed) {
+    parts_.log.note(control::Level::info, fmt::format("switch {} has a new table{}", one,
+                                                      request.by().empty() ? "" : " by " + request.by()));
+    parts_.book.note_operation("table of switch " + one);
+  }
+  return {};
 }
 
 std::string Commands::unset(const v1::Request& request) {

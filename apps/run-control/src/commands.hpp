@@ -44,6 +44,7 @@ class Commands final : public RuleActions {
   [[nodiscard]] bool asks_hooks(control::Command command, const v1::Request& request);
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string unset(const v1::Request& request);
+  [[nodiscard]] std::string read_switches(const v1::Request& request);
   [[nodiscard]] std::string try_settings(const v1::Request& request);
   [[nodiscard]] std::string form();
   void note_keys(const char* what, const v1::Request& request) const;

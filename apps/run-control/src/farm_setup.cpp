@@ -211,6 +211,20 @@ std::string FarmSetup::check_run_sets(const Sets& wanted) const {
   return {};
 }
 
+Expected<std::vector<std::string>, std::string> FarmSetup::read_switches() {
+  if (configured_.farm.control().switches().empty())
+    return Unexpected<std::string>("the farm has no switches: control.switches lists their files");
+  auto now = config::load_switches(configured_.farm);
+  if (!now) return Unexpected<std::string>(config::to_text(now.error()));
+  std::vector<std::string> changed;
+  for (const config::FarmSwitch& one : *now) {
+    const auto old = std::ranges::find(configured_.switches, one.name, &config::FarmSwitch::name);
+    if (old == configured_.switches.end() || old->text != one.text) changed.push_back(one.name);
+  }
+  configured_.switches = std::move(*now);
+  return changed;
+}
+
 bool FarmSetup::recall(const Remembered& before, std::string& problem) {
   run_sets_ = before.run_sets;
   const config::FarmPlan plan = configured_.plan;

@@ -72,6 +72,9 @@ class FarmSetup {
   [[nodiscard]] Expected<std::vector<FormKey>, std::string> form() const;
   // The processes are given this one.
   void configure(Configuration configuration);
+  // Reads the files of the farm's switches again. Returns the names of those that have another table now.
+  // Errors: problems of any file, with its line; then all tables stay.
+  [[nodiscard]] Expected<std::vector<std::string>, std::string> read_switches();
   // Forgets the operators' keys: the farm goes off.
   void forget() { wanted_.clear(); }
   // Checks the keys that `start` may set for its run without a new `configure`.
@@ -87,7 +90,7 @@ class FarmSetup {
   // The configuration of the processes.
   [[nodiscard]] const v1::Farm& configured() const { return configured_.farm; }
   [[nodiscard]] const config::FarmPlan& plan() const { return configured_.plan; }
-  // The files of the farm's switches, as read at the start or the last `configure`.
+  // The files of the farm's switches, as read at the start, or by the last `configure` or `switches`.
   [[nodiscard]] const std::vector<config::FarmSwitch>& switches() const { return configured_.switches; }
   // Processes of the same kind stand in for each other: "writer", "DCM", "DCM of group 'far'".
   [[nodiscard]] std::string kind_of(const std::string& process, Role role) const;

@@ -64,6 +64,29 @@ TEST_CASE("a switch gets its table once, and another one after `configure`") {
   CHECK(second.digest() != first.digest());
 }
 
+TEST_CASE("tables are read again in a run, and a mistake in any file keeps all of them") {
+  const SwitchFiles files(kSlowTable);
+  FarmSetup setup(files.farm, {});
+  SwitchDesk desk(setup, kSwitchSilence, 0);
+  CHECK(setup.read_switches().value().empty());
+  std::string faster = kSlowTable;
+  faster.replace(faster.find("100mbit"), 7, "200mbit");
+  files.write(faster);
+  CHECK(setup.read_switches().value() == std::vector<std::string>{"daq"});
+  CHECK(desk.take(switch_report("daq"), kSecond).text() == faster);
+  files.write("name: daq\nrate: fast\n");
+  CHECK_THAT(setup.read_switches().error(), ContainsSubstring("daq.yaml:2: rate"));
+  CHECK(desk.take(switch_report("daq"), kSecond).text() == faster);
+}
+
+TEST_CASE("a farm without switches has no tables to read") {
+  const ScratchFolder folder;
+  const std::string farm = folder.path() / "farm.yaml";
+  std::ofstream(farm) << "farm: f\n";
+  FarmSetup setup(farm, {});
+  CHECK_THAT(setup.read_switches().error(), ContainsSubstring("control.switches lists their files"));
+}
+
 TEST_CASE("a switch of another name gets no table, and is not shown") {
   const SwitchFiles files(kSlowTable);
   const FarmSetup setup(files.farm, {});

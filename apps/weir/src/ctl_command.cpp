@@ -479,6 +479,8 @@ void add_ctl(CLI::App& app, int& status) {
   unset->add_option("keys", options->sets, "keys, such as dcm.credits");
   unset->add_flag_callback(
       "--all", [options] { options->request.set_all(true); }, "remove every key that was set");
+  add("switches",
+      "Read the files of control.switches again, and change the tables of the switches, in a run too");
   CLI::App* kill =
       add("kill", "Send a signal to processes on run control's host, to test the farm's reaction");
   kill->add_option("nodes", options->nodes, "names of processes")->required();

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, kCommands> kCommandNames = {"init",     "
                                                                    "continue", "stop",      "reset", "off"};
 constexpr std::array<std::string_view, kRequests> kRequestNames = {
     "status", "watch", "tap",      "add",   "remove",    "set",      "log-level",    "kill", "restart",
-    "unset",  "burst", "annotate", "alarm", "preflight", "sequence", "try-settings", "form"};
+    "unset",  "burst", "annotate", "alarm", "preflight", "sequence", "try-settings", "form", "switches"};
 
 template <class Enum, std::size_t N>
 std::optional<Enum> find(const std::array<std::string_view, N>& names, std::string_view name) {

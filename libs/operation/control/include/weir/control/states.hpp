@@ -57,9 +57,10 @@ enum class RequestKind : std::uint8_t {
   preflight,
   sequence,
   try_settings,
-  form
+  form,
+  switches
 };
-constexpr std::size_t kRequests = 17;
+constexpr std::size_t kRequests = 18;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 
