@@ -97,6 +97,25 @@ class FarmTest(unittest.TestCase):
             self.assertLess(time.monotonic(), until, "the farm's processes are still there")
             time.sleep(0.05)
 
+    def test_what_a_started_farm_writes_is_read_while_it_writes(self):
+        chatty = os.path.join(self.folder, "chatty")
+        with open(chatty, "w", encoding="utf-8") as file:
+            file.write(
+                f"#!{sys.executable}\nimport os, time\n"
+                "os.write(1, b'weir ctl --connect 127.0.0.1:1 status\\n')\n"
+                "time.sleep(0.3)\nfor line in range(50000):\n    os.write(1, b'line %05d\\n' % line)\n"
+            )
+        os.chmod(chatty, 0o755)
+        farm = weir.Farm.__new__(weir.Farm)
+        farm._process = None
+        self.assertEqual(farm._launch(self.file, {}, chatty), "127.0.0.1:1")
+        self.addCleanup(farm._output.close)
+        while farm._process.poll() is None:
+            farm._said()
+        first, *lines = farm._said().splitlines()
+        self.assertEqual(first, b"weir ctl --connect 127.0.0.1:1 status")
+        self.assertEqual(lines, [b"line %05d" % line for line in range(50000)])
+
     def test_errors_have_run_controls_sentence(self):
         with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             with self.assertRaisesRegex(weir.ControlError, "refuses `pause`"):

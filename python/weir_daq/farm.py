@@ -376,10 +376,9 @@ class Farm:
         )
 
     def _said(self) -> bytes:
-        self._output.seek(0)
-        found: bytes = self._output.read()
-        self._output.seek(0, os.SEEK_END)
-        return found
+        # Not by seek and read: the child writes at the offset that both share.
+        descriptor = self._output.fileno()
+        return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
 
     def _end_process(self, ends: bool) -> None:
         """Waits for the end of the farm, which `off` has begun if `ends`; otherwise a signal begins it."""
