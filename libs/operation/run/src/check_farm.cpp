@@ -3,6 +3,7 @@
 #include "farm.hpp"
 #include "processor_time.hpp"
 #include "table_memory.hpp"
+#include "trial_apart.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/bus/hub.hpp>
 #include <weir/config/expected_sizes.hpp>
@@ -12,7 +13,6 @@
 #include <weir/config/rate.hpp>
 #include <weir/config/suggest.hpp>
 #include <weir/lab/plan.hpp>
-#include <weir/launch/apart.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/recordings.hpp>
@@ -41,7 +41,6 @@ namespace weir::run {
 namespace {
 
 constexpr double kMsPerS = 1000;
-constexpr DurationNs kPluginTrialMax = 30 * kSecond;  // a filter may take this long to start in a run
 
 struct SliceSize {
   double bytes = 0;
@@ -377,49 +376,6 @@ std::string explanation(const LoadedFarm& loaded, const config::NodePlan& node) 
   return text;
 }
 
-// Texts as one: each behind its size.
-std::string packed(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += fmt::format("{}:{}", text.size(), text);
-  return all;
-}
-
-std::vector<std::string> unpacked(const std::string& all) {
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; at < all.size();) {
-    const std::size_t size = std::stoul(all.substr(at, all.find(':', at) - at));
-    at = all.find(':', at) + 1;
-    texts.push_back(all.substr(at, size));
-    at += size;
-  }
-  return texts;
-}
-
-// Tries plugins in a child process, because they may end or block it. `key` names them in its problem.
-config::Problems apart(
-    const plugin_trial::TriedFarm& tried, const std::string& key, std::string& description,
-    const std::function<config::Problems(const plugin_trial::TriedFarm&, std::string&)>& attempt) {
-  const auto work = [&] {
-    std::vector<std::string> texts{""};
-    for (const config::Problem& one : attempt(tried, texts.front()))
-      texts.insert(texts.end(), {one.where, one.key, one.what});
-    return packed(texts);
-  };
-  const auto answer = launch::run_apart(work, kPluginTrialMax);
-  const auto error = [](std::string where, std::string at, std::string what) {
-    return config::Problem{config::ProblemKind::bad_value, config::Severity::error, std::move(where),
-                           std::move(at), std::move(what)};
-  };
-  if (!answer)
-    return {error(tried.locations.of(key), key, "the plugin " + answer.error() + " when it is tried")};
-  const std::vector<std::string> texts = unpacked(*answer);
-  description = texts.front();
-  config::Problems problems;
-  for (std::size_t i = 1; i + 2 < texts.size(); i += 3)
-    problems.push_back(error(texts[i], texts[i + 1], texts[i + 2]));
-  return problems;
-}
-
 }  // namespace
 
 int explain_node(const FarmOptions& options, const std::string& name, std::FILE* out, std::FILE* err) {
@@ -475,9 +431,9 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, const st
   std::string source;
   std::string filter;
   const plugin_trial::TriedFarm tried{*loaded, loaded->locations, {node::plugin_folder()}};
-  config::Problems problems = apart(tried, "source.plugin", source, plugin_trial::load_sources);
-  const config::Problems of_filter =
-      apart(tried, "filter.plugin", filter, [](const plugin_trial::TriedFarm& of, std::string& description) {
+  config::Problems problems = try_apart(tried, "source.plugin", source, plugin_trial::load_sources);
+  const config::Problems of_filter = try_apart(
+      tried, "filter.plugin", filter, [](const plugin_trial::TriedFarm& of, std::string& description) {
         const auto problem = plugin_trial::try_filter(of, description);
         return problem ? config::Problems{*problem} : config::Problems();
       });
