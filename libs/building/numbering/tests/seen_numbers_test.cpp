@@ -20,6 +20,28 @@ std::vector<std::uint64_t> taken(SeenNumbers& seen, TimeNs now, std::size_t most
 
 using Numbers = std::vector<std::uint64_t>;
 
+// All numbers that are reported; event n happens at 1000 n.
+class Reported {
+ public:
+  explicit Reported(SeenNumbers& seen) : seen_(seen) {}
+  void take(TimeNs now) {
+    seen_.take(1000, now, out_);
+    all_.insert(all_.end(), out_.begin(), out_.end());
+  }
+  [[nodiscard]] std::size_t count() const { return all_.size(); }
+  void check_times() const {
+    for (const SeenNumber& one : all_) {
+      CAPTURE(one.number.value);
+      CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
+    }
+  }
+
+ private:
+  SeenNumbers& seen_;
+  std::vector<SeenNumber> all_;
+  std::vector<SeenNumber> out_;
+};
+
 }  // namespace
 
 TEST_CASE("each number is reported once, with the time of its first fragment") {
@@ -166,53 +188,38 @@ TEST_CASE("the time of a source that is known to be out of step counts only with
 TEST_CASE("a number's time is that of most sources, also if one far ahead has waited with it for long") {
   SeenNumbers seen(3, {10, 100});
   seen.begin();
-  std::vector<SeenNumber> all;
-  std::vector<SeenNumber> out;
-  const auto take = [&](TimeNs now) {
-    seen.take(1000, now, out);
-    all.insert(all.end(), out.begin(), out.end());
-  };
+  Reported reported(seen);
   for (std::uint64_t event = 0; event < 200; ++event) {
     const auto now = static_cast<TimeNs>(50 * event);
     const auto time = static_cast<UtcNs>(1000 * event);
     seen.note(0, SliceId(event < 10 ? event : event + 128), time, now, event < 20);
-    take(now + 1);
+    reported.take(now + 1);
     for (const std::size_t source : {1U, 2U}) {
       seen.note(source, SliceId(event), time, now + 10 * static_cast<TimeNs>(source));
-      take(now + 10 * static_cast<TimeNs>(source) + 1);
+      reported.take(now + 10 * static_cast<TimeNs>(source) + 1);
     }
   }
-  take(20'000);
-  REQUIRE(all.size() == 200);
-  for (const SeenNumber& one : all) {
-    CAPTURE(one.number.value);
-    CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
-  }
+  reported.take(20'000);
+  REQUIRE(reported.count() == 200);
+  reported.check_times();
 }
 
 TEST_CASE("one of two sources that jumps ahead gives its time to no number") {
   const std::uint64_t ahead = GENERATE(1, 20, 32, 1000);
   SeenNumbers seen(2, {10, 100});
   seen.begin();
-  std::vector<SeenNumber> all;
-  std::vector<SeenNumber> out;
-  const auto take = [&](TimeNs now) {
-    seen.take(1000, now, out);
-    all.insert(all.end(), out.begin(), out.end());
-  };
+  Reported reported(seen);
   for (std::uint64_t event = 0; event < 200; ++event) {
     const auto now = static_cast<TimeNs>(50 * event);
     const auto time = static_cast<UtcNs>(1000 * event);
     seen.note(1, SliceId(event < 10 ? event : event + ahead), time, now);
-    take(now + 1);
+    reported.take(now + 1);
     seen.note(0, SliceId(event), time, now + 10);
-    take(now + 11);
+    reported.take(now + 11);
   }
-  REQUIRE(all.size() >= 195);
-  for (const SeenNumber& one : all) {
-    CAPTURE(one.number.value, ahead);
-    CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
-  }
+  CAPTURE(ahead);
+  REQUIRE(reported.count() >= 195);
+  reported.check_times();
 }
 
 TEST_CASE("a source that sends few fragments does not hold the numbers of another one back") {

@@ -132,6 +132,25 @@ TEST_CASE("data with the times of the next or of an earlier trigger are that man
   }
 }
 
+TEST_CASE("among triggers out of order an earlier one is found behind one that is older still") {
+  Bench bench(compare(0, 100));
+  const auto time_of = [](std::uint64_t slice) {
+    return slice % 10 == 8 ? static_cast<UtcNs>(slice - 8) : static_cast<UtcNs>(slice) * kApart;
+  };
+  for (std::uint64_t slice = 0; slice < 30; ++slice)
+    bench.watch.announce(SliceId(slice), time_of(slice), [](SourceId, SliceId) {});
+  // Slice 28's trigger lies between these slices and that of their data.
+  for (std::uint64_t slice = 30; slice < 40; ++slice) {
+    bench.watch.announce(SliceId(slice), static_cast<UtcNs>(slice) * kApart, [](SourceId, SliceId) {});
+    CHECK(bench.take(slice, timed(time_of(slice - 3))) == std::to_string(slice) + " -");
+    if (slice == 30) CHECK(bench.watch.slipped().empty());
+  }
+  const List slipped = bench.watch.slipped();
+  REQUIRE(slipped.size() == 1);
+  CHECK(slipped[0].slip == -3);
+  CHECK(slipped[0].since == SliceId(30));
+}
+
 TEST_CASE("a clock that drifts is named without a number of slices") {
   Bench bench(compare(0, 100));
   for (std::uint64_t slice = 10; slice < 60; ++slice) {
