@@ -126,16 +126,16 @@ function(weir_label_target target)
 endfunction()
 
 # weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
-#               [ALONE ...] [PARTS n] [NIGHTLY])
+#               [ALONE ...] [PARTS n] [NIGHTLY] [OPTIMISED])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
 #   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
 #   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built). What cannot be tested here calls
 #   weir::skip_test() (tests/support/skip.hpp), and ctest shows the test as skipped. ALONE are those of
 #   the SOURCES that are not compiled in a batch with others. With PARTS its test cases are divided among the
 #   ctest tests NAME_1 to NAME_n, which run side by side. NIGHTLY: its cases with the tag [nightly] are larger searches,
-#   the test NAME_nightly.
+#   the test NAME_nightly. OPTIMISED: its sources compute for seconds, so that the release build optimises them, too.
 function(weir_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "NIGHTLY" "NAME;PARTS" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "NIGHTLY;OPTIMISED" "NAME;PARTS" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -150,7 +150,7 @@ function(weir_add_test)
   endif()
   add_executable(${target} ${arg_SOURCES})
   weir_test_options(${target} "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
-  weir_compile_catch2_once(${target})
+  weir_compile_quickly(${target} ${arg_OPTIMISED})
   weir_unity(${target})
   set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(arg_TARGETS)
@@ -256,20 +256,28 @@ function(weir_link_libraries target depends links)
   target_link_libraries(${target} PRIVATE ${links})
 endfunction()
 
-# With WEIR_UNITY the tests' largest header is read once for all of them: two seconds less for each of their files.
-function(weir_compile_catch2_once target)
+# weir_compile_quickly(TEST OPTIMISED): with WEIR_UNITY the tests' largest header is read once for all of them, two seconds
+# less for each of their files, and the tests' own sources are not optimised, half of what is left. What they test is.
+function(weir_compile_quickly target optimised)
   if(NOT WEIR_UNITY)
     return()
   endif()
-  if(NOT TARGET weir_test_headers)
-    add_executable(weir_test_headers "${PROJECT_SOURCE_DIR}/tests/support/test_headers.cpp")
-    # Without the definitions of tests: it serves only those that have the same.
-    weir_compile_options(weir_test_headers)
-    target_link_libraries(weir_test_headers PRIVATE Catch2::Catch2WithMain)
-    set_target_properties(weir_test_headers PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-    target_precompile_headers(weir_test_headers PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/weir_catch.hpp")
+  set(headers weir_test_headers)
+  if(NOT optimised AND NOT WEIR_SANITIZE)
+    string(APPEND headers _plain)
+    set(plain -O0 -g0)
   endif()
-  target_precompile_headers(${target} REUSE_FROM weir_test_headers)
+  if(NOT TARGET ${headers})
+    add_executable(${headers} "${PROJECT_SOURCE_DIR}/tests/support/test_headers.cpp")
+    # Without the definitions of tests: it serves only those that have the same.
+    weir_compile_options(${headers})
+    target_compile_options(${headers} PRIVATE ${plain})
+    target_link_libraries(${headers} PRIVATE Catch2::Catch2WithMain)
+    set_target_properties(${headers} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    target_precompile_headers(${headers} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/weir_catch.hpp")
+  endif()
+  target_compile_options(${target} PRIVATE ${plain})
+  target_precompile_headers(${target} REUSE_FROM ${headers})
   # g++ 12 warns of code of the standard library that it reads from a precompiled header; the preset dev compiles without one.
   target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endfunction()
