@@ -20,9 +20,9 @@ namespace {
 constexpr const char* kIntroduction =
     "Farms in realistic networks, under the DCMs' shapers: `quiet`, nothing else runs; `busy`, with a "
     "spinner\non each core ([lab](../lab.md)). Goodput, latency and retransmissions are those after the "
-    "first second; goodput is against\nwhat the narrowest place of the network lets through, latency is the "
-    "99th percentile of first request to last fragment over\nthe time that a slice takes through the DCM's "
-    "port. Drops are of all ports. CPU is the time of the farm's processes.\n\n";
+    "first second; theory is\nthe rate of the network's narrowest place, latency is the 99th percentile of "
+    "first request to last fragment over\nthe time that a slice takes through the DCM's port. Drops are of "
+    "all ports. CPU is the time of the farm's processes.\n\n";
 
 std::string latency_text(const Line& line) {
   const double latency = number_of(line, "p99_over_serialisation");
@@ -70,6 +70,7 @@ Line line_of(const FieldPoint& point, const FieldOptions& options, const Network
           {"drops", figure("whole.port_drops")},
           {"drops_after_1s", figure("after_1s.port_drops")},
           {"retransmits_per_s", figure("after_1s.retransmits_per_s")},
+          {"foreign_share", figure("foreign_share")},
           {"cpu_s_per_s", figure("cpu_s_per_s")},
           {"machine_cpu_s_per_s", figure("machine_cpu_s_per_s")},
           {"_shaper", shaper_text(point)},
@@ -88,16 +89,18 @@ std::string field_page(const Lines& lines, const FieldOptions& options, const st
     std::ranges::copy_if(lines, std::back_inserter(its),
                          [&](const Line& line) { return text_of(line, "case") == what.name; });
     if (its.empty()) continue;
+    std::vector<Column> columns{text_column("load", "load"),
+                                text_column("shaper", "_shaper"),
+                                number_column("goodput, % of theory", "share_of_theory", 1, kPercent),
+                                {"p99 over serialisation", latency_text},
+                                number_column("drops", "drops", 0),
+                                number_column("of them after 1 s", "drops_after_1s", 0),
+                                number_column("retransmitted a second", "retransmits_per_s", 0),
+                                number_column("CPU, s/s", "cpu_s_per_s", 2)};
+    if (std::ranges::any_of(its, [](const Line& line) { return number_of(line, "foreign_share") > 0; }))
+      columns.push_back(number_column("foreign traffic, % of its rate", "foreign_share", 1, kPercent));
     text += fmt::format("{}## {}\n{}.\n\n", text.ends_with("\n\n") ? "" : "\n", what.name, what.title) +
-            table_of(its, {text_column("load", "load"),
-                           text_column("shaper", "_shaper"),
-                           number_column("goodput, % of theory", "share_of_theory", 1, kPercent),
-                           {"p99 over serialisation", latency_text},
-                           number_column("drops", "drops", 0),
-                           number_column("of them after 1 s", "drops_after_1s", 0),
-                           number_column("retransmitted a second", "retransmits_per_s", 0),
-                           number_column("CPU, s/s", "cpu_s_per_s", 2)}) +
-            jitter_text(its);
+            table_of(its, columns) + jitter_text(its);
   }
   return text;
 }

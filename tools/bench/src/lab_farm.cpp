@@ -157,6 +157,22 @@ Expected<run_record::Theory, std::string> theory_of_run(const run::RunOptions& o
   return run_record::theory_of(run::network_of(*lab, *plan), {slice_bytes, fragments});
 }
 
+namespace {
+
+// The bytes received by foreign flows with a rate, over that rate and their time.
+double foreign_share(const run_record::Summary& summary) {
+  double received = 0;
+  double offered = 0;
+  for (const reports::ForeignReport& flow : summary.foreign) {
+    if (flow.rate_bits_per_s == 0) continue;
+    received += static_cast<double>(flow.bytes);
+    offered += static_cast<double>(flow.rate_bits_per_s) / 8 * flow.seconds;
+  }
+  return offered > 0 ? four_digits(received / offered) : 0;
+}
+
+}  // namespace
+
 Expected<NetworkRun, std::string> network_run_of(const run_record::Summary& summary) {
   if (!summary.after_1s)
     return Unexpected<std::string>("the run was too short: nothing after its first second");
@@ -180,6 +196,7 @@ Expected<NetworkRun, std::string> network_run_of(const run_record::Summary& summ
       {"dcm_share_max", four_digits(after.dcm_share_max)},
       {"machine_drops", summary.lab ? four_digits(static_cast<double>(summary.lab->machine_drops)) : 0},
       {"cpu_s_per_s", summary.duration_s > 0 ? four_digits(cpu_s_of(summary) / summary.duration_s) : 0}};
+  if (const double share = foreign_share(summary); share > 0) run.line["foreign_share"] = share;
   if (summary.lab && summary.lab->relay) {
     run.jitter_us = static_cast<double>(summary.lab->relay->late_p99_us);
     run.inexact_delay = summary.lab->relay->is_inexact();

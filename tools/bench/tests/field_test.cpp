@@ -92,6 +92,19 @@ TEST_CASE("the page has a section a case, and each point a line") {
   CHECK(lines[1].at("rounds").to_number<int>() == 3);
 }
 
+TEST_CASE("foreign traffic has a column where there is some") {
+  FieldOptions options;
+  options.cases = {"foreign"};
+  NetworkRun run = run_of(0.7);
+  run.line["foreign_share"] = 0.95;
+  const Line line = line_of(expand(options)[0][0], options, run);
+  CHECK_THAT(field_page({line}, {}, "2 cores"),
+             Catch::ContainsSubstring(" | foreign traffic, % of its rate |\n") &&
+                 Catch::ContainsSubstring(" | 95.0 |\n"));
+  CHECK_THAT(field_page({line_of_case("lan-8", false, 0.9)}, {}, "2 cores"),
+             !Catch::ContainsSubstring("foreign"));
+}
+
 TEST_CASE("a case with a delay has its jitter, with a mark if delays are not exact") {
   Line line = line_of_case("wan-40", false, 0.5);
   line["_jitter_us"] = 80;

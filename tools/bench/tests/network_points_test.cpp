@@ -68,6 +68,7 @@ TEST_CASE("a line has the settings, and latencies relative to the time of a sing
   summary.after_1s.emplace();
   summary.theory.serialisation_us = 22'000;
   summary.after_1s->latency_us.p99 = 33'000;
+  summary.foreign = {{"h2", "h0", 60'000'000, 30'000'000, 8}, {"h3", "h0", 0, 7'000'000, 8}};
   const auto run = network_run_of(summary);
   REQUIRE(run);
   const Line line = line_of(expand(options).front(), options, *run, {}, {});
@@ -75,6 +76,7 @@ TEST_CASE("a line has the settings, and latencies relative to the time of a sing
   CHECK(line.at("window_bytes").to_number<int>() == 72'000);
   CHECK(line.at("port_rate").as_string() == "200mbit");
   CHECK(line.at("p99_over_serialisation").to_number<double>() == 1.5);
+  CHECK(line.at("foreign_share").to_number<double>() == 0.5);
   CHECK(line.at("after_1s").at("p99_us").to_number<double>() == 33'000);
   CHECK(line.at("rounds").to_number<int>() == 1);
 }
