@@ -238,11 +238,11 @@ bool FrontEndCheck::keeps_all_from(std::uint32_t source, UtcNs begin) {
   return begins.size() == 1 && begin > SimFrontEnds::utc(begins.front()) + kClocksApart + 4 * plan_.period_ns;
 }
 
-bool FrontEndCheck::explains(const storage::FragmentRecord& missing) const {
+bool FrontEndCheck::explains(std::uint64_t slice, const storage::FragmentRecord& missing) const {
   if (missing.reason == MissingReason::masked) return plan_.policy == SlipPolicy::mask && plan_.slipped != 0;
   // Front-ends that count continue while run control has removed their readout.
   if (plan_.kind == FrontEnds::number && missing.reason == MissingReason::deadline &&
-      was_removed(missing.source))
+      (was_removed(missing.source) || preceded_begin(missing.source, slice)))
     return true;
   // Windows that are announced late find a ring that was too short for so long.
   const bool supervised = std::ranges::none_of(scenario_.faults, [](const Fault& fault) {
@@ -256,6 +256,12 @@ bool FrontEndCheck::was_removed(SourceId source) const {
   return std::ranges::any_of(scenario_.faults, [&](const Fault& fault) {
     return fault.kind == FaultKind::drain && fault.who == readout;
   });
+}
+
+bool FrontEndCheck::preceded_begin(SourceId source, std::uint64_t number) const {
+  const std::vector<TimeNs>& begins = front_ends_.begins(source.value);
+  const TimeNs arrives = front_ends_.moment(source.value, number) + plan_.delay(source.value, number);
+  return begins.empty() || arrives <= begins.front();
 }
 
 bool FrontEndCheck::no_readout_was_left() const {

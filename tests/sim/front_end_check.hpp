@@ -28,7 +28,7 @@ class FrontEndCheck {
   // Returns the problem of a slice as a whole; empty: none.
   [[nodiscard]] std::string slice(const storage::SliceRecordView& slice);
   // Returns whether the front-ends are a reason for this missing fragment.
-  [[nodiscard]] bool explains(const storage::FragmentRecord& missing) const;
+  [[nodiscard]] bool explains(std::uint64_t slice, const storage::FragmentRecord& missing) const;
   // Returns the problem of the account of the run; empty: none.
   [[nodiscard]] std::string account() const;
   // Returns whether one of the sources slips in this run, whether Weir has to find that, and whether it has.
@@ -54,6 +54,9 @@ class FrontEndCheck {
   [[nodiscard]] bool is_disturbed() const;
   // Returns whether run control removed the source's readout from the run for a while.
   [[nodiscard]] bool was_removed(SourceId source) const;
+  // By number: returns whether these data arrived before their readout began the run. It was cut off from the
+  // supervisor then, and other readouts were not.
+  [[nodiscard]] bool preceded_begin(SourceId source, std::uint64_t number) const;
   // Returns the front-ends and their slip, for a failure.
   [[nodiscard]] std::string describe() const;
   // By number: whether most sources are in time for each slice, so that the one that differs is known.

@@ -489,7 +489,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
       const bool full = record.reason == MissingReason::dropped ||
                         record.reason == MissingReason::no_buffer || record.reason == MissingReason::removed;
-      if (front_ends_ && front_ends_->explains(record)) continue;
+      if (front_ends_ && front_ends_->explains(id, record)) continue;
       unexplained_ += lost || full ? 0 : 1;
       if (!lost && !full && why_.empty())
         why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));
