@@ -156,14 +156,36 @@ void add_runs(const std::vector<RcnpResult>& results, Line& line) {
     if (one.point.label != results.back().point.label) continue;
     runs.push_back(boost::json::object{{"rate_hz", four_digits(one.rate_hz)},
                                        {"decision_mean_ms", four_digits(one.mean_ms)},
+                                       {"decision_sigma_ms", four_digits(one.sigma_ms)},
                                        {"decision_p99_ms", four_digits(one.p99_ms)},
+                                       {"decision_max_ms", four_digits(one.max_ms)},
+                                       {"filter_cpu_ms", four_digits(one.filter_ms)},
+                                       {"transport_cpu_ms", four_digits(one.transport_ms)},
                                        {"selection_mean_ms", four_digits(one.selection_ms)},
                                        {"other_cores", four_digits(one.other_cores)}});
   }
   line["runs"] = std::move(runs);
 }
 
-// Reads the results in lines of an earlier run, and appends these to `lines`.
+// Takes the figures that a line, or one of its runs, has.
+void take_figures(const Line& line, RcnpResult& result) {
+  const auto take = [&](const char* key, double& figure) {
+    if (line.contains(key)) figure = number_of(line, key);
+  };
+  take("rate_hz", result.rate_hz);
+  take("decision_mean_ms", result.mean_ms);
+  take("decision_sigma_ms", result.sigma_ms);
+  take("decision_p99_ms", result.p99_ms);
+  take("decision_max_ms", result.max_ms);
+  take("filter_cpu_ms", result.filter_ms);
+  take("transport_cpu_ms", result.transport_ms);
+  take("algorithm_ms", result.algorithm_ms);
+  take("selection_mean_ms", result.selection_ms);
+  take("other_cores", result.other_cores);
+}
+
+// Reads the results in lines of an earlier run, and appends these to `lines`. A line without the values of
+// its runs is one run.
 Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figure, const std::string& file,
                                                           Lines& lines) {
   std::vector<RcnpResult> results;
@@ -171,29 +193,28 @@ Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figu
   for (std::string written; std::getline(text, written);) {
     std::error_code error;
     const boost::json::value value = boost::json::parse(written, error);
-    const std::size_t number = results.size() % figure.points.size();
+    const std::size_t number = lines.size() % figure.points.size();
     if (error || !value.is_object() || text_of(value.get_object(), "figure") != figure.id ||
         text_of(value.get_object(), "label") != figure.points[number].label)
       return Unexpected<std::string>(
-          fmt::format("line {} is none of figure {}", results.size() + 1, figure.id));
+          fmt::format("line {} is none of figure {}", lines.size() + 1, figure.id));
     const Line& line = lines.emplace_back(value.get_object());
-    RcnpResult& result = results.emplace_back();
+    RcnpResult result;
     result.point = figure.points[number];
-    result.run = static_cast<std::uint32_t>((results.size() - 1) / figure.points.size()) + 1;
-    result.rate_hz = number_of(line, "rate_hz");
-    result.mean_ms = number_of(line, "decision_mean_ms");
-    result.sigma_ms = number_of(line, "decision_sigma_ms");
-    result.p99_ms = number_of(line, "decision_p99_ms");
-    result.max_ms = number_of(line, "decision_max_ms");
-    result.filter_ms = number_of(line, "filter_cpu_ms");
-    result.transport_ms = number_of(line, "transport_cpu_ms");
-    result.algorithm_ms = number_of(line, "algorithm_ms");
-    result.selection_ms = number_of(line, "selection_mean_ms");
-    result.other_cores = number_of(line, "other_cores");
+    result.run = static_cast<std::uint32_t>((lines.size() - 1) / figure.points.size()) + 1;
+    take_figures(line, result);
     for (const auto& one : line.at("decision_above_us").as_array())
       result.above.push_back({one.at(0).to_number<double>(), one.at(1).to_number<double>()});
+    const auto* runs = line.if_contains("runs");
+    if (runs == nullptr) results.push_back(result);
+    for (std::size_t run = 0; runs != nullptr && run < runs->as_array().size(); ++run) {
+      result.run = static_cast<std::uint32_t>(run) + 1;
+      take_figures(runs->at(run).as_object(), result);
+      results.push_back(result);
+    }
   }
   if (results.empty()) return Unexpected<std::string>("it has no lines, or cannot be read");
+  std::ranges::stable_sort(results, {}, &RcnpResult::run);  // as they were measured
   return results;
 }
 

@@ -1,4 +1,5 @@
 #include "weir_catch.hpp"
+#include "written_text.hpp"
 #include <weir/bench/coincidence.hpp>
 #include <weir/bench/emulated_trigger.hpp>
 
@@ -13,13 +14,6 @@ using namespace weir::bench;
 namespace {
 
 constexpr double kPairWindowNs = 20;
-
-std::string text_of(std::FILE* file) {
-  std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
-  std::rewind(file);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  return text;
-}
 
 double number_after(const std::string& line, const std::string& key) {
   const std::size_t at = line.find("\"" + key + "\": ");
@@ -63,8 +57,7 @@ TEST_CASE("the benchmark varies length, background, bursts and search, and all s
   std::FILE* out = std::tmpfile();
   REQUIRE(out != nullptr);
   REQUIRE(run_coincidence(options, out, stderr) == 0);
-  const std::string text = text_of(out);
-  std::fclose(out);
+  const std::string text = written_text(out);
   std::map<std::string, int> varied;
   std::map<double, int> events_of_searches;
   for (std::size_t at = 0; at < text.size();) {

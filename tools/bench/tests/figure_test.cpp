@@ -1,4 +1,5 @@
 #include "weir_catch.hpp"
+#include "written_text.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/figure.hpp>
 
@@ -20,20 +21,13 @@ struct Ran {
   std::string out;
   std::string err;
 };
-std::string text_in(std::FILE* file) {
-  std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
-  std::rewind(file);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  return text;
-}
 Ran run(const Figure& figure, const Output& output = {}) {
   std::FILE* const out = std::tmpfile();
   std::FILE* const err = std::tmpfile();
   REQUIRE(out != nullptr);
   REQUIRE(err != nullptr);
   const int status = run_figure(figure, output, out, err);
-  return {status, text_in(out), text_in(err)};
+  return {status, written_text(out), written_text(err)};
 }
 
 // A point that gives its name and the next of these numbers.

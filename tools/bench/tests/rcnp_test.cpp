@@ -1,7 +1,13 @@
 #include "weir_catch.hpp"
+#include "written_text.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/rcnp.hpp>
 
+#include <boost/json.hpp>
+
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 
 using namespace weir::bench;
 using Catch::Matchers::ContainsSubstring;
@@ -109,6 +115,30 @@ TEST_CASE("a busy machine gets no verdict, and two runs that disagree are not me
   results.front().other_cores = 1000;
   CHECK_THAT(rcnp_page(*figure, results, {}, "a machine"),
              ContainsSubstring("| no verdict: the machine was busy | VI.C"));
+}
+
+TEST_CASE("earlier lines are judged by each of their runs") {
+  const auto figure = std::ranges::find(rcnp_figures(), "8", &RcnpFigure::id);
+  REQUIRE(figure != rcnp_figures().end());
+  const weir::ScratchFolder folder;
+  RcnpOptions options;
+  options.figure = "8";
+  options.judge = (folder.path() / "lines.jsonl").string();
+  std::ofstream file(options.judge);
+  for (int i = 0; i < 2; ++i) {
+    RcnpResult result;
+    result.point = figure->points[i];
+    result.mean_ms = 1.5;
+    Line line = line_of(*figure, result);
+    line["runs"] = {{{"decision_mean_ms", 1 + i}}, {{"decision_mean_ms", 2 - i}}};
+    file << boost::json::serialize(line) << '\n';
+  }
+  file.close();
+  std::FILE* out = std::tmpfile();
+  REQUIRE(out != nullptr);
+  CHECK(run_rcnp(options, out, stderr) == 0);
+  CHECK_THAT(written_text(out), ContainsSubstring("| not met: the runs differ | VI.C") &&
+                                    ContainsSubstring("2.00 times; 0.50 times"));
 }
 
 TEST_CASE("the paper's values are beside ours, and its statements are met or not") {
