@@ -202,14 +202,17 @@ std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::
   std::vector<control::Event> events = keep(over.summary(), entry, over.failure(), farm);
   const bool good = over.failure().empty() && over.summary().balanced();
   const std::uint64_t left = entry.discarded_at_stop();
+  // Losses within source.loss_share_max are not faults: at the end only this line shows them.
+  const std::uint64_t incomplete = reports::counter_of(over.summary(), "stored_incomplete");
+  const std::string flawed = incomplete > 0 ? fmt::format(" ({} of them incomplete)", incomplete) : "";
   const std::string cut = left > 0 ? fmt::format(", {} of them at the stop (drain_timeout)", left) : "";
   events.push_back(
       {!good                        ? control::Level::error
        : left > 0 || entry.faults() ? control::Level::warning
                                     : control::Level::info,
        fmt::format(
-           "run {} is over: {}; {} triggered, {} stored, {} rejected, {} discarded{}; the ledger {}{}{}",
-           over.run(), over.summary().reason(), entry.triggered(), entry.stored(), entry.rejected(),
+           "run {} is over: {}; {} triggered, {} stored{}, {} rejected, {} discarded{}; the ledger {}{}{}",
+           over.run(), over.summary().reason(), entry.triggered(), entry.stored(), flawed, entry.rejected(),
            entry.discarded(), cut, over.summary().balanced() ? "balances" : "does NOT balance",
            entry.fault_count() > 0
                ? fmt::format("; {}, first: {}", counted(entry.fault_count(), "fault"), entry.fault())

@@ -75,6 +75,17 @@ TEST_CASE("a run's records are written at its begin and its end, and its end cou
   CHECK(RunBook(farm.folder.path(), RunBook::Keeper::self).knows(over(3)));
 }
 
+TEST_CASE("the end of a run without faults names the incomplete slices among the stored ones") {
+  test::SmallFarm farm;
+  CHECK_THAT(farm.book.end(over(1), "small").at(0).text, !ContainsSubstring("incomplete"));
+  v1::RunOver some = over(2);
+  (*some.mutable_summary()->mutable_counters())["stored"] = 683;
+  (*some.mutable_summary()->mutable_counters())["stored_incomplete"] = 34;
+  const auto events = farm.book.end(some, "small");
+  CHECK(events.at(0).level == control::Level::info);
+  CHECK_THAT(events.at(0).text, ContainsSubstring(", 683 stored (34 of them incomplete), 0 rejected, "));
+}
+
 TEST_CASE("a run's record has the exit status that `weir run` would have had") {
   test::SmallFarm farm;
   const auto record_of = [&](std::uint32_t run) {
