@@ -237,6 +237,11 @@ TEST_CASE("run control gives weir-switch its table, and another rate while frame
     farm.farm().must({"switches"});
     CHECK(farm.receives(25));
     farm.farm().must({"stop"});
+    const auto record = farm.farm().record(1);
+    std::vector<std::string> changes;
+    for (const auto& operation : record.at("operations").as_array())
+      changes.emplace_back(operation.at("what").as_string());
+    CHECK(changes == std::vector<std::string>(2, "table of switch daq"));
     farm.process().send_signal(SIGTERM);
     CHECK(farm.process().wait(Seconds(30)) == 0);
     CHECK_THAT(farm.process().out(), ContainsSubstring("25 received, 25 sent, 0 dropped"));
