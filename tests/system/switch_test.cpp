@@ -37,12 +37,16 @@ std::size_t count_of(const std::string& text, const std::string& what) {
   return count;
 }
 
+constexpr const char* kIdleSwitchedFarm = "readout: {count: 1}\ndcm: {count: 1}\nwriter: {count: 0}\n";
+
 std::string status_of(pid_t pid) { return read_file("/proc/" + std::to_string(pid) + "/status"); }
 
 // A farm with a switch between the cables h0-data0 and h1-data1, which gets its table from run control.
 class SwitchedFarm {
  public:
-  SwitchedFarm(const TemporaryFolder& folder, const std::string& rate)
+  // `further`: further switch files, as ", /path".
+  SwitchedFarm(const TemporaryFolder& folder, const std::string& rate,
+               const std::string& yaml = kIdleSwitchedFarm, const std::string& further = {})
       : folder_(folder), keys_(new_keys("keys")), file_(folder / "daq.yaml") {
     write_table(rate);
     test::add_cable("h0", "data0");
@@ -50,9 +54,8 @@ class SwitchedFarm {
     REQUIRE(std::system("ip link set lo up") == 0);
     sender_.emplace(packet_switch::PortInterface{"data0", 1514, 64, 4096});
     receiver_.emplace(packet_switch::PortInterface{"data1", 1514, 4096, 64});
-    farm_.emplace(folder, "readout: {count: 1}\ndcm: {count: 1}\nwriter: {count: 0}\n",
-                  std::vector<std::string>{"supervisor", "readout-0", "dcm-0"},
-                  ", keys: " + keys_ + ", switches: [" + file_ + "]");
+    farm_.emplace(folder, yaml, std::vector<std::string>{"supervisor", "readout-0", "dcm-0"},
+                  ", keys: " + keys_ + ", switches: [" + file_ + further + "]");
   }
 
   // `more`: further keys of the file.
@@ -115,6 +118,33 @@ class SwitchedFarm {
   std::size_t received_ = 0;
   int starts_ = 0;
 };
+
+// Waits until the switch has reported its rings: its connection to run control stays from then on.
+bool has_rings(const ControlledFarm& farm) {
+  return wait_until(
+      [&] {
+        const boost::json::value state = farm.status();
+        const auto& report = state.at("switches").at(0).at("report").as_object();
+        return report.contains("rings") && !report.at("rings").as_array().empty();
+      },
+      Seconds(20));
+}
+
+// The reasons of the findings about switches that have this text. A switch of a busy machine may be silent.
+std::vector<std::string> switch_findings(const ControlledFarm& farm, const std::string& text) {
+  std::vector<std::string> reasons;
+  const boost::json::value state = farm.status();
+  for (const boost::json::value& one : state.at("health").as_array()) {
+    const std::string reason(one.at("reason").as_string());
+    if (one.at("word").as_string() == "switch" && reason.find(text) != std::string::npos)
+      reasons.push_back(reason);
+  }
+  return reasons;
+}
+
+std::uint64_t number_at(const boost::json::value& object, const char* key) {
+  return object.at(key).to_number<std::uint64_t>();
+}
 
 // Every thread has lost its rights.
 void check_rights(pid_t pid) {
@@ -223,6 +253,7 @@ TEST_CASE("run control gives weir-switch its table, and another rate while frame
     farm.farm().must({"configure"});
     CHECK(farm.receives(20));
     CHECK(farm.logged("table changed"));
+    REQUIRE(farm.shows("20 frames received, 20 sent"));
 
     // In a run.
     farm.farm().must({"start", "1"});
@@ -236,12 +267,26 @@ TEST_CASE("run control gives weir-switch its table, and another rate while frame
     farm.write_table("unlimited");
     farm.farm().must({"switches"});
     CHECK(farm.receives(25));
+    REQUIRE(farm.shows("25 frames received, 25 sent"));
     farm.farm().must({"stop"});
     const auto record = farm.farm().record(1);
     std::vector<std::string> changes;
     for (const auto& operation : record.at("operations").as_array())
       changes.emplace_back(operation.at("what").as_string());
     CHECK(changes == std::vector<std::string>(2, "table of switch daq"));
+    REQUIRE(record.at("switches").as_array().size() == 1);
+    const auto& daq = record.at("switches").at(0);
+    CHECK(number_at(daq, "received") == 5);
+    CHECK(number_at(daq, "forwarded") == 5);
+    CHECK(number_at(daq, "tables_changed") == 2);
+    CHECK(number_at(daq, "restarts") == 0);
+    CHECK(daq.at("dropped").as_object().empty());
+    const auto& ring = daq.at("rings").at(0);
+    CHECK(ring.at("name").as_string() == "dcm-0");
+    // Before the run 19 or 20 have waited.
+    CHECK(number_at(ring, "waiting_most") <= 5);
+    CHECK(number_at(ring, "waiting_most") >= 1);
+    CHECK(number_at(ring, "waiting_bytes_most") >= 60);
     farm.process().send_signal(SIGTERM);
     CHECK(farm.process().wait(Seconds(30)) == 0);
     CHECK_THAT(farm.process().out(), ContainsSubstring("25 received, 25 sent, 0 dropped"));
@@ -270,6 +315,42 @@ TEST_CASE("weir-switch forwards without run control, and gets its table again af
     CHECK(farm.receives(15));
     CHECK(farm.shows("switch   daq on "));
     CHECK_THAT(stranger->err(), ContainsSubstring("waiting for a table") && !ContainsSubstring("switching"));
+  });
+}
+
+TEST_CASE("frames dropped by a switch in a run are a finding and a fault, across restarts") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  test::in_own_space([&] {
+    SwitchedFarm farm(folder, "10kbit, packets: 4");
+    farm.start_switch();
+    REQUIRE(has_rings(farm.farm()));
+    farm.farm().begin_run();
+    CHECK(switch_findings(farm.farm(), "dropped").empty());
+    farm.send(20);
+    std::vector<std::string> findings;
+    REQUIRE(wait_until(
+        [&] {
+          findings = switch_findings(farm.farm(), "switch daq dropped ");
+          return !findings.empty();
+        },
+        Seconds(20)));
+    REQUIRE(findings.size() == 1);
+    CHECK_THAT(findings[0], ContainsSubstring("most for ring dcm-0; raise its `packets`"));
+    farm.farm().kill_run_control();
+    farm.farm().start_run_control();
+    REQUIRE(has_rings(farm.farm()));
+    farm.kill_switch();
+    farm.start_switch();
+    REQUIRE(farm.shows(": 0 frames received"));
+    farm.farm().stop_with_faults("switch daq dropped ");
+    const auto record = farm.farm().record(1);
+    const auto& daq = record.at("switches").at(0);
+    CHECK(number_at(daq, "received") == 20);
+    CHECK(number_at(daq, "restarts") == 1);
+    CHECK(number_at(daq.at("dropped"), "queue_full") >= 10);
+    CHECK(number_at(daq.at("rings").at(0), "dropped") == number_at(daq.at("dropped"), "queue_full"));
+    CHECK(number_at(daq.at("rings").at(0), "waiting_most") == 4);
   });
 }
 

@@ -109,6 +109,7 @@ void RunControl::Core::recall(const v1::ControlMemory& before) {
   parts_.disks.recall(disks_of(before));
   rules_.recall(before.next_by());
   alarms_.recall(before, {parts_.now_ns, utc_now_ns()});
+  switches_.accounts().recall(before);
   book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
   book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()},
                {before.run_fields().begin(), before.run_fields().end()});
@@ -145,6 +146,7 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_run_begin_utc_ns(book_.begin_utc());
   add_disks(parts_.disks, memory);
   alarms_.add_to(memory);
+  switches_.accounts().add_to(memory);
   return memory;
 }
 
@@ -171,6 +173,7 @@ void RunControl::Core::turn(DurationNs wait) {
   look_for_ports();
   frozen_.look(parts_);
   health_.set_freeze(frozen_.freeze());
+  look_at_switches();
   look_at_records();
   look_at_disks();
   look_at_rules();

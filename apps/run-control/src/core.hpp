@@ -64,6 +64,8 @@ class RunControl::Core final : private bus::HubHandler {
   void look_for_ports();
   void look_at_hooks();
   void answer_later(const bus::Sender& from, const v1::Request& request, v1::Reply& reply);
+  void take_of_process(const bus::Sender& from, const v1::BusMessage& message);
+  void look_at_switches();
   void look_at_rules();
   void look_at_records();
   void look_at_disks();

@@ -64,6 +64,21 @@ void RunControl::Core::show_page() {
   web_->show(view(), account);
 }
 
+void RunControl::Core::look_at_switches() {
+  const control::Remembered farm = machine_.remembered();
+  SwitchAccounts& accounts = switches_.accounts();
+  if (!farm.run_open) {
+    accounts.end();
+  } else if (!accounts.is_on() || accounts.run() != farm.run) {
+    for (auto& [client, table] : switches_.begin(farm.run, book_.begin_utc(), parts_.now_ns)) {
+      v1::BusMessage message;
+      *message.mutable_switch_table() = std::move(table);
+      hub_.send(client, message);
+    }
+  }
+  switches_.look(parts_.now_ns);
+}
+
 void RunControl::Core::look_at_rules() {
   if (rules_.wants_next() && !machine_.under_way() && !machine_.remembered().run_open)
     rules_.start_next(machine_.state(), setup_.run_sets(), run_record::inherited(book_.fields()));
@@ -167,7 +182,8 @@ void RunControl::Core::look_for_account() {
 void RunControl::Core::lose_run(const control::LostRun& lost) {
   std::vector<v1::Report> reports;
   for (std::size_t i = 0; i < members_.size(); ++i) reports.push_back(members_[i].report);
-  for (const control::Event& event : book_.lose(lost, reports, setup_.configured().farm()))
+  for (const control::Event& event :
+       book_.lose(lost, reports, setup_.configured().farm(), switches_.accounts().accounts(lost.run)))
     log_.note(event.level, event.text);
 }
 

@@ -3,6 +3,7 @@
 #include "view.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/reports/switch_account.hpp>
 
 #include <fmt/format.h>
 
@@ -33,14 +34,23 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
     reception_.refuse(from, "this key does not belong to a process of the farm");
   } else if (message.has_switch_report()) {
     v1::BusMessage answer;
-    *answer.mutable_switch_table() = switches_.take(message.switch_report(), parts_.now_ns);
+    *answer.mutable_switch_table() = switches_.take(from.id, message.switch_report(), parts_.now_ns);
     hub_.send(from.id, answer);
   } else {
-    reception_.take(from, message);
-    if (message.has_run_over() && members_.of(from.id)) watchers_.take(message);
+    take_of_process(from, message);
   }
   // The next message of this turn may ask for the state, and has to get the events that led to it.
   note_events();
+}
+
+void RunControl::Core::take_of_process(const bus::Sender& from, const v1::BusMessage& message) {
+  if (!message.has_run_over() || !members_.of(from.id)) return reception_.take(from, message);
+  v1::BusMessage over = message;
+  if (over.run_over().has_summary())
+    reports::add_switches(switches_.accounts().accounts(RunNumber(over.run_over().run())),
+                          *over.mutable_run_over()->mutable_summary());
+  reception_.take(from, over);
+  watchers_.take(over);
 }
 
 // The supervisor's account has the reports of all processes.

@@ -3,7 +3,9 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/run_record/records.hpp>
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
 #include <cerrno>
@@ -39,6 +41,16 @@ bool parse(const std::string& text, v1::ControlMemory& memory) {
   return is_whole(text) && parser.ParseFromString(text, &memory) && !memory.goal().empty();
 }
 
+// Equal for equal states, with maps too.
+std::string bytes_of(const v1::ControlMemory& memory) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream out(&stream);
+  out.SetSerializationDeterministic(true);
+  (void)memory.SerializeToCodedStream(&out);
+  return bytes;
+}
+
 }  // namespace
 
 std::string write_memory(const std::string& path, const v1::ControlMemory& memory) {
@@ -68,11 +80,11 @@ Memory::Memory(std::string path, Extent extent) : path_(std::move(path)), extent
   if (!memory) throw std::runtime_error("control.out: " + memory.error());
   if (memory->goal().empty()) return;
   before_ = std::move(*memory);
-  kept_ = before_->SerializeAsString();
+  kept_ = bytes_of(*before_);
 }
 
 std::string Memory::keep(const v1::ControlMemory& memory) {
-  std::string bytes = memory.SerializeAsString();
+  std::string bytes = bytes_of(memory);
   if (path_.empty() || bytes == kept_) return {};
   std::string failure = write_memory(path_, memory);
   if (failure.empty()) kept_ = std::move(bytes);

@@ -8,6 +8,7 @@
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/switch_account.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -233,7 +234,8 @@ std::optional<RunNumber> RunBook::take_overdue(bool goes_on, bool all_gone, Time
 }
 
 std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
-                                          const std::vector<v1::Report>& reports, const std::string& farm) {
+                                          const std::vector<v1::Report>& reports, const std::string& farm,
+                                          const std::vector<v1::SwitchAccount>& switches) {
   if (keeper_ == Keeper::starter || entry_of(lost.run.value) != nullptr) return {};
   v1::RunSummary account;
   account.set_run(lost.run.value);
@@ -250,6 +252,7 @@ std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
     account.set_duration_ns(std::max<DurationNs>(0, account.end_utc_ns() - begin_utc_));
     account.set_running_ns(std::max<DurationNs>(0, account.duration_ns() - paused));
   }
+  reports::add_switches(switches, account);
   add_faults(account);
   account.set_ledger_text(
       "no ledger: the supervisor sent no account; the counts are the last reported ones\n");

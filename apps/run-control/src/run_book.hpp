@@ -70,7 +70,8 @@ class RunBook {
   // has an entry.
   [[nodiscard]] std::vector<control::Event> lose(const control::LostRun& lost,
                                                  const std::vector<v1::Report>& reports,
-                                                 const std::string& farm);
+                                                 const std::string& farm,
+                                                 const std::vector<v1::SwitchAccount>& switches = {});
   // Each turn: records that the disk did not take. Returns the events to log.
   [[nodiscard]] std::vector<control::Event> look(TimeNs now, std::optional<std::uint64_t> room) {
     return records_.look(now, room);

@@ -190,6 +190,20 @@ TEST_CASE("a run without an account has the deaths that run control saw in its r
   CHECK(farm.book.runs()[0].fault() == "supervisor died in the run: signal 11");
 }
 
+TEST_CASE("a run without an account has its switches in its record, and their lost frames among its faults") {
+  test::SmallFarm farm;
+  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {});
+  v1::SwitchAccount daq;
+  daq.set_name("daq");
+  daq.set_host("sw-1");
+  (*daq.mutable_dropped())["refused"] = 4;
+  (void)farm.book.lose({RunNumber(3), true, "it was reset"}, {}, "small", {daq});
+  std::ifstream file(farm.folder.path() / "run-000003-end.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(text, ContainsSubstring("\"host\": \"sw-1\"") &&
+                       ContainsSubstring("switch daq dropped 4 frames for lack of room: refused 4"));
+}
+
 TEST_CASE("a late process's new part is added to the run's record, and a differing one is not") {
   test::SmallFarm farm;
   const config::PlannedFarm of_run = farm.setup.of_run(RunNumber(3));

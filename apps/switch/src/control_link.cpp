@@ -28,11 +28,17 @@ void add_counts(const switching::SwitchSettings& settings, const packet_switch::
   report.set_received(counts.received());
   report.set_sent(counts.sent());
   report.set_lost(lost_frames(counts));
+  for (std::size_t i = 0; i < switching::kFrameDrops; ++i) {
+    const auto reason = static_cast<switching::FrameDrop>(i);
+    (*report.mutable_dropped())[switching::name_of(reason)] = counts.dropped(reason);
+  }
   for (std::size_t i = 0; i < counts.rings.size(); ++i) {
     v1::SwitchReport::Ring& ring = *report.add_rings();
     ring.set_name(settings.rings[i].name);
     ring.set_waiting(counts.rings[i].waiting);
     ring.set_waiting_most(counts.rings[i].waiting_most);
+    ring.set_waiting_bytes(counts.rings[i].waiting_bytes);
+    ring.set_waiting_bytes_most(counts.rings[i].waiting_bytes_most);
     ring.set_room(settings.rings[i].frames_max);
     ring.set_frames(counts.rings[i].frames);
     ring.set_dropped(counts.rings[i].dropped);
@@ -92,6 +98,7 @@ std::optional<Table> ControlLink::take() {
     if (!message.has_switch_table()) continue;
     answered_ = true;
     latest = choice_.take(message.switch_table());
+    if (message.switch_table().run() != 0) run_ = message.switch_table().run();
   }
   note(logged_unknown_, choice_.unknown(), "no table from run control");
   note(logged_refused_, choice_.refused(), "table refused");

@@ -12,7 +12,7 @@
 
 namespace weir::switch_node {
 
-// Adds the state of the rings, and the sums over the ports.
+// Adds the state of the rings, and the sums over the ports. Requires: the report is empty.
 void add_counts(const switching::SwitchSettings& settings, const packet_switch::SwitchCounts& counts,
                 v1::SwitchReport& report);
 
@@ -60,6 +60,8 @@ class ControlLink {
   [[nodiscard]] std::optional<Table> take();
   // Sends a report, which asks for a table too. It replaces one that could not be sent yet.
   void send(v1::SwitchReport report);
+  // Returns the run that is on, or was last; 0: none that run control has named.
+  [[nodiscard]] std::uint32_t run() const { return run_; }
   // Whether run control has ever answered.
   [[nodiscard]] bool answered() const { return answered_; }
 
@@ -70,6 +72,7 @@ class ControlLink {
   UtcNs started_ns_;
   TableChoice& choice_;
   bool answered_ = false;
+  std::uint32_t run_ = 0;
   std::string logged_refused_;
   std::string logged_unknown_;
   std::string logged_welcome_;

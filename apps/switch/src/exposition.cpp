@@ -66,8 +66,12 @@ constexpr RingMetric kRingMetrics[] = {
     {"weir_switch_ring_marked_frames_total", "counter", "Frames with a mark of this switch (ECN).",
      &RingCounters::marked},
     {"weir_switch_ring_waiting_frames", "gauge", "Frames in the ring.", &RingCounters::waiting},
-    {"weir_switch_ring_waiting_frames_most", "gauge", "Most frames that were in the ring at once.",
+    {"weir_switch_ring_waiting_bytes", "gauge", "Their bytes.", &RingCounters::waiting_bytes},
+    {"weir_switch_ring_waiting_frames_most", "gauge",
+     "Most frames that were in the ring at once: in the last run, or since the start without run control.",
      &RingCounters::waiting_most},
+    {"weir_switch_ring_waiting_bytes_most", "gauge", "Most bytes, likewise.",
+     &RingCounters::waiting_bytes_most},
 };
 
 constexpr double kPercent = 100;

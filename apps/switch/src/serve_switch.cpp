@@ -131,6 +131,10 @@ class Service {
  private:
   void change(ControlLink& link, TableChoice& choice) {
     auto next = link.take();
+    if (std::exchange(run_, link.run()) != link.run()) {
+      switch_.begin_period();
+      next_report_ns_ = 0;
+    }
     if (!next) return;
     switch_.change(*config::machine_of(next->file));  // checked by the choice
     spdlog::info("table changed digest={} rings={}", next->digest, switch_.settings().rings.size());
@@ -144,6 +148,7 @@ class Service {
     if (link != nullptr) {
       v1::SwitchReport report;
       add_counts(switch_.settings(), counts, report);
+      report.set_run(run_);
       link->send(std::move(report));
     }
     const std::uint64_t lost = lost_frames(counts);
@@ -165,6 +170,7 @@ class Service {
   TimeNs began_ns_;
   TimeNs next_report_ns_ = 0;
   TimeNs next_log_ns_ = 0;
+  std::uint32_t run_ = 0;  // in which the greatest depths are counted
   std::uint64_t logged_ = 0;
 };
 

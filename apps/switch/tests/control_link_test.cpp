@@ -145,15 +145,24 @@ TEST_CASE("a report has the rings with their names, and the frames of all ports"
   counts.ports[1].sent = 7;
   counts.ports[0].dropped[static_cast<std::size_t>(switching::FrameDrop::queue_full)] = 2;
   counts.ports[0].dropped[static_cast<std::size_t>(switching::FrameDrop::no_route)] = 1;
-  counts.rings.push_back({.frames = 7, .dropped = 2, .waiting = 3, .waiting_most = 5});
+  counts.rings.push_back({.frames = 7,
+                          .dropped = 2,
+                          .waiting = 3,
+                          .waiting_bytes = 300,
+                          .waiting_most = 5,
+                          .waiting_bytes_most = 450});
   v1::SwitchReport report;
   add_counts(settings, counts, report);
   CHECK(report.received() == 10);
   CHECK(report.sent() == 7);
   CHECK(report.lost() == 2);
+  CHECK(report.dropped().at("queue_full") == 2);
+  CHECK(report.dropped().at("no_route") == 1);
   REQUIRE(report.rings_size() == 1);
   CHECK(report.rings(0).name() == "dcm-0");
   CHECK(report.rings(0).waiting() == 3);
   CHECK(report.rings(0).waiting_most() == 5);
+  CHECK(report.rings(0).waiting_bytes() == 300);
+  CHECK(report.rings(0).waiting_bytes_most() == 450);
   CHECK(report.rings(0).room() == 9);
 }

@@ -1,3 +1,4 @@
+#include <weir/base/figures.hpp>
 #include <weir/farm_view/switches.hpp>
 
 #include <fmt/format.h>
@@ -15,6 +16,13 @@ std::string switch_text(const v1::FarmView::SwitchState& state) {
   const auto longest = std::ranges::max_element(report.rings(), {}, &v1::SwitchReport::Ring::waiting);
   if (longest != report.rings().end() && longest->waiting() > 0)
     text += fmt::format("; {} frames wait in {}", longest->waiting(), longest->name());
+  const auto deepest = std::ranges::max_element(report.rings(), {}, &v1::SwitchReport::Ring::waiting_most);
+  if (deepest != report.rings().end() && deepest->waiting_most() > 0) {
+    text +=
+        fmt::format("; at most {} of {} in {}", deepest->waiting_most(), deepest->room(), deepest->name());
+    if (deepest->waiting_bytes_most() > 0)
+      text += ", " + bytes_text(static_cast<double>(deepest->waiting_bytes_most()));
+  }
   return state.problem().empty() ? text : text + "; " + state.problem();
 }
 

@@ -18,8 +18,12 @@ TEST_CASE("a switch's line has its frames, its longest ring and its problem") {
   CHECK(farm_view::switch_text(state) == "daq on sw-1: 12 frames received, 9 sent, 1 lost for lack of room");
   report.add_rings()->set_name("dcm-1");
   report.mutable_rings(1)->set_waiting(2);
+  report.mutable_rings(0)->set_waiting_most(7);
+  report.mutable_rings(0)->set_waiting_bytes_most(9'000);
+  report.mutable_rings(0)->set_room(8);
   state.set_problem("is silent");
-  CHECK(
-      farm_view::switch_text(state) ==
-      "daq on sw-1: 12 frames received, 9 sent, 1 lost for lack of room; 2 frames wait in dcm-1; is silent");
+  CHECK(farm_view::switch_text(state) ==
+        "daq on sw-1: 12 frames received, 9 sent, 1 lost for lack of room; 2 frames wait in dcm-1; at most 7 "
+        "of 8 "
+        "in dcm-0, 9.00 kB; is silent");
 }

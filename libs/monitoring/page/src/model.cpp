@@ -411,7 +411,9 @@ std::string Model::state_json(bool can_command) const {
     rings.push_back({{"switch", text(one.of)},
                      {"ring", text(one.ring)},
                      {"waiting", one.waiting},
+                     {"waiting_bytes", one.waiting_bytes},
                      {"waiting_most", one.waiting_most},
+                     {"waiting_bytes_most", one.waiting_bytes_most},
                      {"room", one.room},
                      {"frames", one.frames},
                      {"dropped", one.dropped}});

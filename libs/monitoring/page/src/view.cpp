@@ -108,8 +108,9 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   farm.disks = farm_view::disks_of(view);
   for (const auto& one : view.switches()) {
     for (const auto& ring : one.report().rings())
-      farm.switch_rings.push_back({one.report().name(), ring.name(), ring.waiting(), ring.waiting_most(),
-                                   ring.room(), ring.frames(), ring.dropped()});
+      farm.switch_rings.push_back({one.report().name(), ring.name(), ring.waiting(), ring.waiting_bytes(),
+                                   ring.waiting_most(), ring.waiting_bytes_most(), ring.room(), ring.frames(),
+                                   ring.dropped()});
   }
   add_alarms(view, farm);
   if (view.has_sequence()) farm.sequence = farm_view::sequence_text(view.sequence(), view.utc_ns());

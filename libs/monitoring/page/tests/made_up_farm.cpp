@@ -55,8 +55,8 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
        7.6e6,
        149 * 3600 * kSecond,
        false}};
-  farm_.switch_rings = {{"daq", "dcm-0", 12, 340, 4'096, 81'245'000, 0},
-                        {"daq", "dcm-1", 0, 4'096, 4'096, 80'911'000, 17}};
+  farm_.switch_rings = {{"daq", "dcm-0", 12, 18'168, 340, 514'760, 4'096, 81'245'000, 0},
+                        {"daq", "dcm-1", 0, 0, 4'096, 6'201'344, 4'096, 80'911'000, 17}};
   begin_run();
 }
 

@@ -299,6 +299,9 @@ TEST_CASE("the state has the rings of the farm's switches, as they reported them
     v1::SwitchReport::Ring& ring = *report.add_rings();
     ring.set_name(name);
     ring.set_waiting(7);
+    ring.set_waiting_bytes(700);
+    ring.set_waiting_most(9);
+    ring.set_waiting_bytes_most(900);
     ring.set_room(4096);
     ring.set_dropped(1);
   }
@@ -310,6 +313,9 @@ TEST_CASE("the state has the rings of the farm's switches, as they reported them
   CHECK(state.at("switch_rings").at(1).at("switch") == json::value("daq"));
   CHECK(state.at("switch_rings").at(1).at("ring") == json::value("dcm-1"));
   CHECK(state.at("switch_rings").at(1).at("waiting") == json::value(7));
+  CHECK(state.at("switch_rings").at(1).at("waiting_bytes") == json::value(700));
+  CHECK(state.at("switch_rings").at(1).at("waiting_most") == json::value(9));
+  CHECK(state.at("switch_rings").at(1).at("waiting_bytes_most") == json::value(900));
   CHECK(state.at("switch_rings").at(1).at("room") == json::value(4096));
   CHECK(state.at("switch_rings").at(1).at("dropped") == json::value(1));
 }

@@ -178,6 +178,7 @@ void Switch::enter(Index index, FrameId id) {
     ++queue.counters.marked;
   queue.chain.push(pool_, id);
   queue.counters.waiting_most = std::max<std::uint64_t>(queue.counters.waiting_most, queue.chain.frames);
+  queue.counters.waiting_bytes_most = std::max(queue.counters.waiting_bytes_most, queue.chain.bytes);
   if (settings_.queueing == Queueing::fifo || std::exchange(queue.in_turn, true)) return;
   ports_[pool_[id].output].turn.push_back(index);
 }
@@ -371,7 +372,15 @@ RingCounters Switch::ring(std::size_t ring) const {
   const Queue& queue = queues_[ring_queues_[ring]];
   RingCounters counters = queue.counters;
   counters.waiting = queue.chain.frames;
+  counters.waiting_bytes = queue.chain.bytes;
   return counters;
+}
+
+void Switch::begin_period() {
+  for (Queue& queue : queues_) {
+    queue.counters.waiting_most = queue.chain.frames;
+    queue.counters.waiting_bytes_most = queue.chain.bytes;
+  }
 }
 
 }  // namespace weir::switching

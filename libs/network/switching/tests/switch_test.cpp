@@ -154,8 +154,27 @@ TEST_CASE("a full ring drops, and its counters and those of its port say so") {
   CHECK(dropped(machine, 0, FrameDrop::queue_full) == 3);
   CHECK(machine.ring(0).dropped == 3);
   CHECK(machine.ring(0).waiting_most == 100);
+  CHECK(machine.ring(0).waiting_bytes_most == 100 * frame_to(kFirstAddress).size());
   CHECK(machine.port(1, 0).dropped_ahead == 3);
   CHECK(machine.ring(1).dropped == 0);
+}
+
+TEST_CASE("the greatest depth of a ring is that of the present period, in frames and bytes") {
+  SwitchSettings settings = small_switch();
+  settings.rings[0].bits_per_s = kGigabit / 1000;
+  settings.rings[0].burst_bytes = 1538;
+  Switch machine(settings);
+  const std::uint64_t bytes = frame_to(kFirstAddress).size();
+  for (int i = 0; i < 50; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(take(machine, 1, 1000).size() == 1);
+  machine.begin_period();
+  CHECK(machine.ring(0).waiting_most == 49);
+  CHECK(machine.ring(0).waiting_bytes == 49 * bytes);
+  CHECK(machine.ring(0).waiting_bytes_most == 49 * bytes);
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(machine.ring(0).waiting_most == 51);
+  CHECK(machine.ring(0).waiting_bytes_most == 51 * bytes);
 }
 
 TEST_CASE("a ring may be limited in bytes") {

@@ -237,6 +237,7 @@ Summary summarize(const v1::RunSummary& account) {
                               burst.not_kept().count()});
   }
   summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
+  summary.switches.assign(account.switches().begin(), account.switches().end());
   add_outcomes(account, summary);
 
   metrics::ValueHistogram latency;

@@ -318,6 +318,31 @@ json::array plane_moves_of(const Summary& summary) {
   return array;
 }
 
+json::array switches_of(const Summary& summary) {
+  json::array array;
+  for (const v1::SwitchAccount& one : summary.switches) {
+    json::array rings;
+    for (const v1::SwitchAccount::Ring& ring : one.rings())
+      rings.push_back({{"name", ring.name()},
+                       {"frames", ring.frames()},
+                       {"dropped", ring.dropped()},
+                       {"waiting_most", ring.waiting_most()},
+                       {"waiting_bytes_most", ring.waiting_bytes_most()},
+                       {"room", ring.room()}});
+    array.push_back({{"name", one.name()},
+                     {"host", one.host()},
+                     {"received", one.received()},
+                     {"forwarded", one.sent()},
+                     {"dropped", object_of(Counts(one.dropped().begin(), one.dropped().end()))},
+                     {"rings", std::move(rings)},
+                     {"rings_left_out", one.rings_left_out()},
+                     {"tables_changed", one.tables_changed()},
+                     {"restarts", one.restarts()},
+                     {"silences", one.silences()}});
+  }
+  return array;
+}
+
 json::array groups_of(const Summary& summary) {
   json::array array;
   for (const GroupSummary& group : summary.groups) {
@@ -421,6 +446,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("outages", outages_of(summary));
   object.emplace("cuts", cuts_of(summary));
   object.emplace("plane_moves", plane_moves_of(summary));
+  object.emplace("switches", switches_of(summary));
   return pretty(object);
 }
 

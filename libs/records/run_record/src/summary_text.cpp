@@ -2,6 +2,7 @@
 #include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/reports/source_counts.hpp>
+#include <weir/reports/switch_account.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <fmt/format.h>
@@ -318,6 +319,13 @@ void add_plane_moves(const Summary& summary, Page& page) {
   }
 }
 
+void add_switches(const Summary& summary, Page& page) {
+  if (summary.switches.empty()) return;
+  page.heading("Switches");
+  for (const v1::SwitchAccount& one : summary.switches)
+    page.line(one.name(), " {}", reports::switch_line(one));
+}
+
 void add_software_switches(const reports::RelayReport& relay, Page& page) {
   std::string drops;
   for (const auto& [reason, count] : relay.drops)
@@ -450,6 +458,7 @@ std::string to_text(const Summary& summary) {
   add_plugin("Filter workers", "", summary.filter_workers, summary, page);
   add_truth(summary, page);
   add_plane_moves(summary, page);
+  add_switches(summary, page);
   add_lab(summary, page);
   std::string text = page.take();
   if (!summary.ledger_text.empty()) text += "\nLedger\n" + indented(summary.ledger_text);

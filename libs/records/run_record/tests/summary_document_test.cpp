@@ -60,7 +60,8 @@ void add_keys(const json::value& value, const std::string& path, Names& keys) {
                                 "prefetch",
                                 "pieces",
                                 "numbers",
-                                "steps_compared"};
+                                "steps_compared",
+                                "switches[].dropped"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
@@ -102,6 +103,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.outages.emplace_back();
   summary.cuts.emplace_back();
   summary.plane_moves.emplace_back();
+  summary.switches.emplace_back().add_rings();
   summary.truth.emplace().bins.emplace_back();
   summary.sources.add_source(1);
   Names keys;

@@ -98,6 +98,39 @@ TEST_CASE("outcomes of triggers and slices are taken from the supervisor, reason
   CHECK(summary.discarded == Counts{{"no_buffer", 2}});
 }
 
+TEST_CASE("the switches of a run are in its text and in its JSON, also one that never connected") {
+  v1::RunSummary account = hand_made();
+  CHECK_THAT(to_text(summarize(account)), !ContainsSubstring("Switches"));
+  v1::SwitchAccount& daq = *account.add_switches();
+  daq.set_name("daq");
+  daq.set_host("sw-1");
+  daq.set_received(12);
+  daq.set_sent(9);
+  (*daq.mutable_dropped())["queue_full"] = 3;
+  daq.set_tables_changed(2);
+  v1::SwitchAccount::Ring& ring = *daq.add_rings();
+  ring.set_name("dcm-0");
+  ring.set_dropped(3);
+  ring.set_waiting_most(8);
+  ring.set_waiting_bytes_most(4'000);
+  ring.set_room(8);
+  account.add_switches()->set_name("spare");
+  const Summary summary = summarize(account);
+  CHECK_THAT(
+      to_text(summary),
+      ContainsSubstring("\nSwitches\n  daq          on sw-1: 12 frames received, 9 forwarded, 3 dropped: "
+                        "queue_full 3; deepest ring dcm-0: 8 of 8 frames, 4.00 kB; table changed 2 "
+                        "times\n  spare        not connected\n"));
+  const json::value switches = json::parse(to_json(summary)).at("switches");
+  REQUIRE(switches.as_array().size() == 2);
+  CHECK(switches.at(0).at("received") == json::value(12));
+  CHECK(switches.at(0).at("forwarded") == json::value(9));
+  CHECK(switches.at(0).at("dropped") == json::value{{"queue_full", 3}});
+  CHECK(switches.at(0).at("tables_changed") == json::value(2));
+  CHECK(switches.at(0).at("rings").at(0).at("waiting_bytes_most") == json::value(4'000));
+  CHECK(switches.at(1).at("host") == json::value(""));
+}
+
 TEST_CASE("if a DCM was lost, the summary gives its fragments as a lower bound") {
   v1::RunSummary account = hand_made();
   CHECK(summarize(account).dcms_lost == 0);

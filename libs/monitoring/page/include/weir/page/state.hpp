@@ -85,12 +85,14 @@ struct CheckState {
   std::string reason;
 };
 
-// A ring of a switch in software, with its frames since the switch began.
+// A ring of a switch in software. Frames and drops are those since the switch began, depths those of the run.
 struct SwitchRing {
   std::string of;  // the switch
   std::string ring;
   std::uint64_t waiting = 0;  // now
+  std::uint64_t waiting_bytes = 0;
   std::uint64_t waiting_most = 0;
+  std::uint64_t waiting_bytes_most = 0;
   std::uint64_t room = 0;
   std::uint64_t frames = 0;  // that left
   std::uint64_t dropped = 0;

@@ -48,6 +48,8 @@ class PacketSwitch {
   [[nodiscard]] SwitchCounts counts();
   // Takes other rings and routes, as Switch::change().
   void change(const switching::SwitchSettings& settings) { machine_.change(settings); }
+  // Forgets the greatest depths of the rings.
+  void begin_period() { machine_.begin_period(); }
   [[nodiscard]] const switching::SwitchSettings& settings() const { return machine_.settings(); }
 
  private:

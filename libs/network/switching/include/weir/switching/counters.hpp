@@ -42,7 +42,9 @@ struct RingCounters {
   std::uint64_t dropped = 0;
   std::uint64_t marked = 0;
   std::uint64_t waiting = 0;  // now
-  std::uint64_t waiting_most = 0;
+  std::uint64_t waiting_bytes = 0;
+  std::uint64_t waiting_most = 0;  // at once, since the switch began, or since Switch::begin_period()
+  std::uint64_t waiting_bytes_most = 0;
 };
 
 }  // namespace weir::switching

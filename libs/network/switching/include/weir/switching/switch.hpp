@@ -58,6 +58,8 @@ class Switch {
   [[nodiscard]] SwitchPortCounters port(std::size_t port, TimeNs now_ns) const;
   // Returns the counters of a ring; of Queueing::rings only.
   [[nodiscard]] RingCounters ring(std::size_t ring) const;
+  // Forgets the greatest depths of the rings.
+  void begin_period();
   // Returns the frames that are in the switch now.
   [[nodiscard]] std::uint64_t held() const;
   // Returns the number of frames for which all queues together have room.

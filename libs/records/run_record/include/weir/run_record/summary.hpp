@@ -244,7 +244,8 @@ struct Summary {
     std::uint64_t not_kept = 0;
   };
   std::vector<Operation> operations;
-  std::vector<PlaneChange> plane_moves;  // by time
+  std::vector<PlaneChange> plane_moves;     // by time
+  std::vector<v1::SwitchAccount> switches;  // of control.switches
   std::vector<File> files;
   std::vector<Burst> bursts;      // alerts, with what became of their slices
   std::vector<File> burst_files;  // of the alerts
