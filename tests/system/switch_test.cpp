@@ -5,6 +5,7 @@
 #include "own_space.hpp"
 #include "tcp_frames.hpp"
 #include "weir_catch.hpp"
+#include "wire_client.hpp"
 #include <weir/packet_switch/packet_port.hpp>
 
 #include <boost/json.hpp>
@@ -140,6 +141,17 @@ std::vector<std::string> switch_findings(const ControlledFarm& farm, const std::
       reasons.push_back(reason);
   }
   return reasons;
+}
+
+// Triggers of the supervisor so far.
+std::uint64_t triggers_of(const ControlledFarm& farm) {
+  const boost::json::value state = farm.status();
+  for (const boost::json::value& one : state.at("nodes").as_array()) {
+    if (one.at("name").as_string() != "supervisor") continue;
+    const auto* count = one.at("report").at("counters").as_object().if_contains("triggered");
+    return count != nullptr ? std::stoull(std::string(count->as_string())) : 0;
+  }
+  return 0;
 }
 
 std::uint64_t number_at(const boost::json::value& object, const char* key) {
@@ -351,6 +363,49 @@ TEST_CASE("frames dropped by a switch in a run are a finding and a fault, across
     CHECK(number_at(daq.at("dropped"), "queue_full") >= 10);
     CHECK(number_at(daq.at("rings").at(0), "dropped") == number_at(daq.at("dropped"), "queue_full"));
     CHECK(number_at(daq.at("rings").at(0), "waiting_most") == 4);
+  });
+}
+
+TEST_CASE(
+    "a switch's channel has keys beside links with TLS, and a switch that never connects stops nothing") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  test::in_own_space([&] {
+    std::ofstream(folder / "spare.yaml") << "name: spare\nports: [{interface: h2}, {interface: h3}]\n";
+    SwitchedFarm farm(folder, "unlimited",
+                      std::string(kIdleSwitchedFarm) +
+                          "trigger: {mode: rate, rate_hz: 100}\nnetwork: "
+                          "{hello_timeout_ms: 1000}\nsecurity: {key_file: '" +
+                          (folder / "keys/farm.key") + "', tls: true}\n",
+                      ", " + (folder / "spare.yaml"));
+    farm.start_switch();
+    farm.farm().begin_run();
+    farm.send(20);
+    CHECK(farm.receives(20));
+    REQUIRE(farm.shows("20 frames received"));
+
+    // The links use TLS: a peer without it is refused.
+    const auto log = [&] { return farm.farm().node("supervisor").err(); };
+    const std::string at = log().substr(log().find("listening at=127.0.0.1:") + 23);
+    const WireClient plain(static_cast<std::uint16_t>(std::stoul(at)), v1::ROLE_CONTROL, "dcm-0", "any");
+    CHECK(plain.raw().closed_by_peer(Seconds(10)));
+    CHECK(wait_until([&] { return log().find("no TLS connection: both sides need") != std::string::npos; },
+                     Seconds(20)));
+
+    const auto of_spare = [&] { return switch_findings(farm.farm(), "switch spare "); };
+    REQUIRE(wait_until([&] { return !of_spare().empty(); }, Seconds(20)));
+    CHECK(of_spare() ==
+          std::vector<std::string>{"switch spare has not connected: start `weir-switch --control`"});
+    const std::uint64_t before = triggers_of(farm.farm());
+    CHECK(wait_until([&] { return triggers_of(farm.farm()) > before + 50; }, Seconds(30)));
+    CHECK(farm.farm().state() == "running");
+    CHECK(farm.shows("switch   spare: not connected"));
+    farm.farm().must({"stop"});
+    const auto record = farm.farm().record(1);
+    REQUIRE(record.at("switches").as_array().size() == 2);
+    CHECK(number_at(record.at("switches").at(0), "received") == 20);
+    CHECK(record.at("switches").at(1).at("name").as_string() == "spare");
+    CHECK(record.at("switches").at(1).at("host").as_string().empty());
   });
 }
 
