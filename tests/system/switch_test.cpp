@@ -409,6 +409,18 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("the summary of `weir run` has the farm's switches, also one that has not connected") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "spare.yaml") << "name: spare\nports: [{interface: h2}, {interface: h3}]\n";
+  const FarmEnd end =
+      run_farm(folder, config_file("event-building.yaml"),
+               {"--slices", "100", "--set", "control.switches=[" + (folder / "spare.yaml") + "]"});
+  CHECK_BALANCED(end, 0);
+  CHECK_THAT(end.out, ContainsSubstring("\nSwitches\n  spare        not connected\n"));
+  REQUIRE(end.summary.json().at("switches").as_array().size() == 1);
+  CHECK(end.summary.json().at("switches").at(0).at("name").as_string() == "spare");
+}
+
 TEST_CASE("weir-switch names mistakes of its file and a nonexistent interface") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "switch.yaml").string();
