@@ -6,20 +6,26 @@
 #include "tcp_frames.hpp"
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
+#include <weir/launch/control_process.hpp>
 #include <weir/packet_switch/packet_port.hpp>
+#include <weir/v1/bus.pb.h>
 
 #include <boost/json.hpp>
 
+#include <arpa/inet.h>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <random>
 #include <sched.h>
 #include <set>
 #include <string>
+#include <sys/socket.h>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
@@ -84,6 +90,7 @@ class SwitchedFarm {
     REQUIRE(run_command(folder_, "weir", {"keys", "new", folder_ / name}).status == 0);
     return folder_ / name;
   }
+  [[nodiscard]] const std::string& keys() const { return keys_; }
   [[nodiscard]] ControlledFarm& farm() { return *farm_; }
   [[nodiscard]] Process& process() { return *process_; }
   [[nodiscard]] bool logged(const std::string& text) const {
@@ -156,6 +163,72 @@ std::uint64_t triggers_of(const ControlledFarm& farm) {
 
 std::uint64_t number_at(const boost::json::value& object, const char* key) {
   return object.at(key).to_number<std::uint64_t>();
+}
+
+std::string random_text(std::mt19937& random) {
+  std::string text(1 + random() % 2000, ' ');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+sockaddr_in loopback_at(std::uint16_t port) {
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return at;
+}
+
+// Connects to run control and sends bytes of no protocol, over and over.
+void send_garbage_to(std::uint16_t port) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 100; ++i) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in at = loopback_at(port);
+    REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+    const std::string garbage = random_text(random);
+    (void)::send(socket, garbage.data(), garbage.size(), MSG_NOSIGNAL);
+    ::close(socket);
+  }
+}
+
+// Listens in run control's place, and answers each of so many connections with bytes of no protocol.
+void answer_with_garbage(std::uint16_t port, int connections) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int one = 1;
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  const timeval patience{20, 0};
+  ::setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const sockaddr_in at = loopback_at(port);
+  REQUIRE(::bind(listener, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  REQUIRE(::listen(listener, SOMAXCONN) == 0);
+  std::mt19937 random(2);
+  for (int i = 0; i < connections; ++i) {
+    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    REQUIRE(socket >= 0);
+    const std::string garbage = random_text(random);
+    (void)::send(socket, garbage.data(), garbage.size(), MSG_NOSIGNAL);
+    ::close(socket);
+  }
+  ::close(listener);
+}
+
+// Sends reports of random content under these names, as a process of the farm.
+void send_reports(const bus::ClientSettings& settings, const std::vector<std::string>& names) {
+  bus::Client client(settings, [] {});
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    v1::BusMessage message;
+    v1::SwitchReport& report = *message.mutable_switch_report();
+    report.set_name(names[static_cast<std::size_t>(i) % names.size()]);
+    report.set_host("\x1b[31m" + std::to_string(random()));
+    report.set_started_ns(-static_cast<std::int64_t>(random()));
+    report.set_received(random());
+    for (auto ring = random() % 5000; ring > 0; --ring)
+      report.add_rings()->set_waiting(std::uint64_t{random()} << 32U);
+    client.send(message);
+  }
+  (void)client.wait(5 * kSecond);
 }
 
 // Every thread has lost its rights.
@@ -419,6 +492,38 @@ TEST_CASE("the summary of `weir run` has the farm's switches, also one that has 
   CHECK_THAT(end.out, ContainsSubstring("\nSwitches\n  spare        not connected\n"));
   REQUIRE(end.summary.json().at("switches").as_array().size() == 1);
   CHECK(end.summary.json().at("switches").at(0).at("name").as_string() == "spare");
+}
+
+TEST_CASE("garbage on run control's channel costs its sender the connection, and a switch keeps its table") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  test::in_own_space([&] {
+    SwitchedFarm farm(folder, "unlimited");
+    farm.start_switch();
+    const std::string at = "127.0.0.1:" + std::to_string(farm.farm().port());
+    send_garbage_to(farm.farm().port());
+    const auto own = launch::bus_client(at, farm.keys(), security::BusRole::node);
+    const auto foreign = launch::bus_client(at, farm.new_keys("foreign-keys"), security::BusRole::node);
+    REQUIRE(own.has_value());
+    REQUIRE(foreign.has_value());
+    send_reports(*own, {"", "other", "\x01", std::string(100'000, 'x')});
+    send_reports(*foreign, {"daq"});
+    CHECK(farm.shows("switch   daq on "));
+    CHECK(farm.farm().ctl({"status"}).out.find("runs twice") == std::string::npos);
+    farm.send(5);
+    CHECK(farm.receives(5));
+
+    farm.farm().kill_run_control();
+    answer_with_garbage(farm.farm().port(), 2);
+    farm.send(5);
+    CHECK(farm.receives(10));
+    CHECK_FALSE(farm.logged("table changed"));
+    farm.write_table("1gbit");
+    farm.farm().start_run_control();
+    CHECK(wait_until([&] { return farm.logged("table changed"); }, Seconds(20)));
+    farm.send(5);
+    CHECK(farm.receives(15));
+  });
 }
 
 TEST_CASE("weir-switch names mistakes of its file and a nonexistent interface") {
