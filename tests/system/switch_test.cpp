@@ -6,6 +6,7 @@
 #include "tcp_frames.hpp"
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
+#include <weir/http/client.hpp>
 #include <weir/launch/control_process.hpp>
 #include <weir/packet_switch/packet_port.hpp>
 #include <weir/v1/bus.pb.h>
@@ -13,6 +14,7 @@
 #include <boost/json.hpp>
 
 #include <arpa/inet.h>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +24,7 @@
 #include <random>
 #include <sched.h>
 #include <set>
+#include <sstream>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -229,6 +232,20 @@ void send_reports(const bus::ClientSettings& settings, const std::vector<std::st
     client.send(message);
   }
   (void)client.wait(5 * kSecond);
+}
+
+// Returns a transmitted frames' counter of the kernel, in this thread's namespace: those that the cable lost.
+std::uint64_t lost_by(const std::string& device) {
+  std::istringstream lines(read_file("/proc/thread-self/net/dev"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.substr(0, colon).find(device) == std::string::npos) continue;
+    std::istringstream words(line.substr(colon + 1));
+    std::array<std::uint64_t, 12> values{};  // eight of receiving, then bytes, packets, errors, drops
+    for (std::uint64_t& value : values) words >> value;
+    return values[11];
+  }
+  throw std::runtime_error("no interface " + device);
 }
 
 // Every thread has lost its rights.
@@ -523,6 +540,87 @@ TEST_CASE("garbage on run control's channel costs its sender the connection, and
     CHECK(wait_until([&] { return farm.logged("table changed"); }, Seconds(20)));
     farm.send(5);
     CHECK(farm.receives(15));
+  });
+}
+
+TEST_CASE("beyond its rate weir-switch sends each frame or counts it, and its metrics answer") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "switch.yaml",
+      "name: daq\nmetrics: 127.0.0.1:0\nports:\n  - {interface: h0, receive_packets: 32}\n  - {interface: "
+      "h1, addresses: [10.0.0.2]}\n"
+      "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 10mbit, burst: 2k}]\n");
+  test::in_own_space([&] {
+    test::add_cable("h0", "data0");
+    test::add_cable("h1", "data1");
+    REQUIRE(std::system("ip link set lo up") == 0);
+    packet_switch::PacketPort sender({"data0", 1514, 64, 4096});
+    packet_switch::PacketPort receiver({"data1", 1514, 16384, 64});
+    Process process({WEIR_BIN_DIR "/weir-switch", file}, folder / "out", folder / "err");
+    const std::string mark = "metrics=";
+    REQUIRE(wait_until([&] { return process.err().find(mark) != std::string::npos; }, Seconds(30)));
+    const std::string log = process.err();
+    const std::size_t begin = log.find(mark) + mark.size();
+    const std::string url =
+        "http://" + log.substr(begin, log.find_first_of(" \n", begin) - begin) + "/metrics";
+    const auto slow = switching::frame_to(switching::kFirstAddress);
+    const auto fast = switching::frame_to(switching::kFirstAddress + 1, 80, 200);
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    const auto flood = [&](int batches) {
+      std::vector<ConstBytes> frames;
+      for (int i = 0; i < 32; ++i) frames.insert(frames.end(), {ConstBytes(slow), ConstBytes(fast)});
+      for (int i = 0; i < batches; ++i) {
+        sent += sender.send(frames).frames;
+        while (receiver.receive()) ++received;
+      }
+    };
+    // The kernel's ring becomes full while the process stands still.
+    process.send_signal(SIGSTOP);
+    flood(2);
+    process.send_signal(SIGCONT);
+    int answers = 0;
+    {
+      std::jthread flooder([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) flood(1);
+      });
+      for (int i = 0; i < 20; ++i) {
+        const auto got = http::get(url);
+        if (got && got->status == 200) ++answers;
+        std::this_thread::sleep_for(Seconds(0.1));
+      }
+    }
+    CHECK(answers == 20);
+    // The ring takes 10 ms for its eight frames.
+    (void)wait_until(
+        [&] {
+          while (receiver.receive()) ++received;
+          return false;
+        },
+        Seconds(1));
+    process.send_signal(SIGTERM);
+    REQUIRE(process.wait(Seconds(30)) == 3);
+    while (receiver.receive()) ++received;
+    const std::string out = process.out();
+    INFO(out);
+    // "  frames  N received, N sent, N dropped: queue_full N, receive_full N"
+    std::istringstream words(out.substr(out.find("frames ")));
+    const auto number_before = [&](const std::string& unit) {
+      std::string last;
+      for (std::string word; words >> word; last = word) {
+        if (word.starts_with(unit)) return std::stoull(last);
+      }
+      return 0ULL;
+    };
+    const auto in = number_before("received");
+    const auto forwarded = number_before("sent");
+    const auto dropped = number_before("dropped");
+    CHECK(in == forwarded + dropped);
+    CHECK(in + lost_by("data0") == sent);
+    CHECK(received + receiver.take_dropped() + lost_by("h1") == forwarded);
+    CHECK_THAT(out, ContainsSubstring("queue_full ") && ContainsSubstring("receive_full ") &&
+                        !ContainsSubstring("held"));
   });
 }
 

@@ -122,6 +122,7 @@ class Service {
   }
 
   [[nodiscard]] int finish(std::FILE* out) {
+    switch_.take_rest();
     const auto counts = switch_.counts();
     const double seconds = static_cast<double>(monotonic_now_ns() - began_ns_) / static_cast<double>(kSecond);
     std::fputs(summary_text(name_, switch_.settings(), counts, seconds).c_str(), out);

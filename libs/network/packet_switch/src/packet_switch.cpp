@@ -142,13 +142,29 @@ bool PacketSwitch::receive(std::size_t index) {
       port.readable = false;
       return i > 0;
     }
-    if (frame->unfit) {
-      machine_.refuse(index, *frame->unfit, frame->bytes.size());
-    } else {
-      machine_.receive(index, now_ns, frame->bytes);
-    }
+    take(index, now_ns, *frame);
   }
   return true;
+}
+
+void PacketSwitch::take(std::size_t index, TimeNs now_ns, const PacketPort::Received& frame) {
+  if (frame.unfit) {
+    machine_.refuse(index, *frame.unfit, frame.bytes.size());
+  } else {
+    machine_.receive(index, now_ns, frame.bytes);
+  }
+}
+
+void PacketSwitch::take_rest() {
+  const TimeNs now_ns = monotonic_now_ns();
+  for (std::size_t index = 0; index < ports_.size(); ++index) {
+    PacketPort& interface = *ports_[index].interface;
+    for (std::size_t i = 0; i < interface.receive_frames(); ++i) {
+      const auto frame = interface.receive();
+      if (!frame) break;
+      take(index, now_ns, *frame);
+    }
+  }
 }
 
 bool PacketSwitch::transmit(std::size_t index, TimeNs now_ns) {

@@ -111,6 +111,21 @@ TEST_CASE("frames that the kernel had no room for are drops of the switch") {
   });
 }
 
+TEST_CASE("frames that the kernel still has at the end are counted, those beyond the held ones as drops") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(15);
+    network.send(frame_to(kFirstAddress), 20);
+    CHECK(network.machine->counts().received() == 0);
+    network.machine->take_rest();
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.received() == 20);
+    CHECK(counts.held == 15);
+    CHECK(counts.dropped(FrameDrop::queue_full) == 5);
+    CHECK(counts.received() == accounted(counts));
+  });
+}
+
 TEST_CASE("a slow interface makes frames wait in their ring, and a full ring drops by name") {
   NEEDS_ROOT();
   in_own_space([] {

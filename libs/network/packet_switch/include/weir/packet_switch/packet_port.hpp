@@ -42,6 +42,9 @@ class PacketPort {
   // Returns the next frame that has arrived, valid until the next call.
   [[nodiscard]] std::optional<Received> receive();
 
+  // Returns the number of frames for which the kernel has room until receive() takes them.
+  [[nodiscard]] std::size_t receive_frames() const { return slots_; }
+
   // Returns whether receive() has a frame. Reads memory only.
   [[nodiscard]] bool has_frame() const;
 

@@ -45,6 +45,9 @@ class PacketSwitch {
   [[nodiscard]] int file() const { return events_.get(); }
   // Moves the frames that have arrived or are due. Returns false once an interface no longer exists.
   [[nodiscard]] bool run();
+  // Takes the frames that wait in the kernel without sending any, so that counts() has them: call it at the
+  // end, after the last run().
+  void take_rest();
   [[nodiscard]] SwitchCounts counts();
   // Takes other rings and routes, as Switch::change().
   void change(const switching::SwitchSettings& settings) { machine_.change(settings); }
@@ -62,6 +65,7 @@ class PacketSwitch {
   };
   void wait_for_events();
   bool receive(std::size_t port);
+  void take(std::size_t port, TimeNs now_ns, const PacketPort::Received& frame);
   bool transmit(std::size_t port, TimeNs now_ns);
   [[nodiscard]] bool poll_ports();
   void watch(std::size_t port);
