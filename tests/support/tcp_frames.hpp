@@ -34,6 +34,13 @@ inline std::vector<std::byte> frame_to(Address address, std::uint16_t port = 80,
   return frame;
 }
 
+// Returns the sequence number of a TCP frame.
+inline std::uint32_t mark_of(ConstBytes frame) {
+  std::uint32_t mark = 0;
+  for (std::size_t at = 38; at < 42; ++at) mark = (mark << 8U) | std::to_integer<std::uint32_t>(frame[at]);
+  return mark;
+}
+
 // Returns whether the header's checksum is right.
 inline bool checks(ConstBytes frame) {
   std::uint32_t sum = 0;

@@ -89,8 +89,7 @@ Switch::Index Switch::queue_of(std::size_t input, const FrameDestination& to,
       if (target.ring == FlowTable::kNoRing && to.is_data && !emptying_.empty()) {
         if (const auto queue = emptying_queue_of(to)) return *queue;
       }
-      return target.ring != FlowTable::kNoRing ? ring_queues_[target.ring]
-                                               : static_cast<Index>(first_other_ + target.via);
+      return target.ring != FlowTable::kNoRing ? ring_queues_[target.ring] : other_queue(target.via);
     case Queueing::output:
       return static_cast<Index>(target.via);
     case Queueing::virtual_output:
@@ -119,6 +118,12 @@ void Switch::receive(std::size_t port, TimeNs now_ns, ConstBytes frame) {
   if (!target) return drop(port, FrameDrop::no_route);
   if (target->via == port) return drop(port, FrameDrop::same_port);
   store(port, target->via, queue_of(port, *to, *target), frame);
+}
+
+// Returns the queue of a held frame. Its way exists: a change of the table drops held frames without one.
+Switch::Index Switch::queue_of(FrameId id) {
+  const auto to = destination_of(pool_.bytes(id));
+  return queue_of(pool_[id].input, *to, *table_.find(*to));
 }
 
 void Switch::refuse(std::size_t port, FrameDrop reason, std::size_t frame_bytes) {
@@ -162,7 +167,6 @@ void Switch::store(std::size_t input, std::size_t via, Index index, ConstBytes f
   FramePool::Frame& stored = pool_[id];
   stored.input = static_cast<Index>(input);
   stored.output = static_cast<Index>(via);
-  stored.queue = index;
   port.stored_bytes += frame.size();
   SwitchPortCounters& ahead = ports_[via].counters;
   ++ahead.waiting;
@@ -191,9 +195,8 @@ void Switch::take_held() {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
       FrameChain& receive = ports_[(first_input_ + i) % ports_.size()].receive;
       if (receive.frames == 0) continue;
-      const FramePool::Frame& first = pool_[receive.first];
-      if (!has_room(queues_[first.queue], first.bytes)) continue;
-      const Index queue = first.queue;
+      const Index queue = queue_of(receive.first);
+      if (!has_room(queues_[queue], pool_[receive.first].bytes)) continue;
       enter(queue, receive.pop(pool_));
       moved = true;
     }

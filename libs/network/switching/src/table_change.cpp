@@ -3,8 +3,7 @@
 #include <weir/switching/switch.hpp>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace weir::switching {
@@ -13,6 +12,7 @@ void Switch::change(const SwitchSettings& settings) {
   WEIR_ASSERT(!problem_of_change(settings_, settings));
   settings_ = settings;
   table_ = FlowTable(settings_);
+  move_frames();
   std::vector<Index> added;
   place_rings(std::exchange(ring_queues_, {}), added);
   memory_frames_ = ports_.size() * std::uint64_t{settings_.other_frames};
@@ -22,8 +22,8 @@ void Switch::change(const SwitchSettings& settings) {
 
 // A ring keeps its queue, also one that was removed and has frames left.
 void Switch::place_rings(const std::vector<Index>& former, std::vector<Index>& added) {
-  const auto key = [](const FlowRing& ring) { return std::tuple(ring.address, ring.port, ring.via); };
-  std::map<std::tuple<Address, std::uint16_t, std::size_t>, Index> known;
+  const auto key = [](const FlowRing& ring) { return FlowTable::key(ring.address, ring.port); };
+  std::unordered_map<std::uint64_t, Index> known;
   for (Index index = 0; index < queues_.size(); ++index) {
     if (queues_[index].ring && keeps_order(queues_[index])) known[key(*queues_[index].ring)] = index;
   }
@@ -54,11 +54,9 @@ void Switch::place_rings(const std::vector<Index>& former, std::vector<Index>& a
   }
 }
 
-// A frame that is held in front of a queue keeps its queue.
 std::vector<Switch::Index> Switch::unused_queues() const {
-  if (std::ranges::any_of(ports_, [](const Port& port) { return port.receive.frames > 0; })) return {};
   std::vector<bool> used(queues_.size());
-  for (std::size_t i = 0; i < ports_.size(); ++i) used[first_other_ + i] = true;
+  for (std::size_t i = 0; i < ports_.size(); ++i) used[other_queue(i)] = true;
   for (const Index index : ring_queues_) {
     if (index != kNoQueue) used[index] = true;
   }
@@ -69,8 +67,8 @@ std::vector<Switch::Index> Switch::unused_queues() const {
   return unused;
 }
 
-// Later frames of a flow that has another queue now wait for the earlier ones, if they leave by the same
-// port. All waits are of frames that arrived after a change for frames that arrived before it, so they end.
+// Later frames of a flow that has another queue now wait for the earlier ones, which leave by the same port.
+// All waits are of frames that arrived after a change for frames that arrived before it, so they end.
 void Switch::keep_order(std::vector<Index> moved) {
   std::vector<bool> is_used(queues_.size());
   for (const Index index : ring_queues_) is_used[index] = true;
@@ -102,7 +100,7 @@ void Switch::keep_order(std::vector<Index> moved) {
         wait_for(index, one->second);
     }
     // The address may have had no ring at some time.
-    wait_for(index, static_cast<Index>(first_other_ + ring.via));
+    wait_for(index, other_queue(ring.via));
   }
 }
 

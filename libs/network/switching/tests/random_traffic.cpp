@@ -2,6 +2,7 @@
 
 #include "tcp_frames.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <stdexcept>
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::size_t kPorts = 5;
 constexpr std::uint32_t kDcms = 6;
+constexpr std::uint32_t kFirstRouted = 100;  // addresses without a ring
+constexpr std::uint32_t kRouted = 2;
 constexpr std::uint32_t kRingFrames = 20;
 constexpr std::uint64_t kLinkRate = 1'000'000'000;
 
@@ -52,7 +55,9 @@ SwitchSettings RandomTraffic::random_settings() {
     ring.port = static_cast<std::uint16_t>(1 + i % 2);
     rings_.push_back(ring);
   }
-  settings.routes = {{kFirstAddress + 100, 0}, {kFirstAddress + 101, 1}};
+  for (std::uint32_t i = 0; i < kRouted; ++i)
+    settings.routes.push_back({kFirstAddress + kFirstRouted + i, i});
+  for (const FlowRing& ring : settings.rings) ring_limits_.push_back(ring.frames_max);
   return settings;
 }
 
@@ -88,7 +93,7 @@ void RandomTraffic::arrive() {
   } else if (kind == 1) {
     pause(port);
   } else {
-    const Address to = kFirstAddress + (kind == 2 ? 100 + draw(3) : draw(kDcms));
+    const Address to = kFirstAddress + (kind == 2 ? kFirstRouted + draw(kRouted + 1) : draw(kDcms));
     // A number for each pair of port and destination, so that their order can be checked.
     const std::uint32_t number = ++numbers_[{port, to}];
     machine_.receive(port, now_,
@@ -104,28 +109,33 @@ void RandomTraffic::pause(std::size_t port) {
     paused_until_ns_[port] = now_ + pause_ns(quanta, kLinkRate);
 }
 
-// Changes rates and lengths, and adds, removes and divides rings. They keep their port
-// of the switch. Frames that are held in front of a queue have no order across a change.
+// Changes rates and lengths, adds, removes and divides rings, and moves addresses to other ports.
 void RandomTraffic::change() {
   SwitchSettings settings = machine_.settings();
   if (settings.queueing != Queueing::rings) return;
   changed_ = true;
-  const bool only_rates = settings.when_full == WhenFull::hold;
-  for (FlowRing& ring : rings_) {
-    ring.bits_per_s = draw(2) * 500'000'000;
-    ring.frames_max += draw(3);
-  }
   settings.rings.clear();
-  settings.routes = {{kFirstAddress + 100, 0}, {kFirstAddress + 101, 1}};
+  settings.routes.clear();
+  for (std::uint32_t i = 0; i < kRouted; ++i) {
+    if (draw(4) != 0) settings.routes.push_back({kFirstAddress + kFirstRouted + i, draw(kPorts)});
+  }
   for (std::uint32_t i = 0; i < kDcms; ++i) {
-    const FlowRing& whole = rings_[std::size_t{2} * i];
-    const bool has_whole = only_rates || draw(3) != 0;
-    if (has_whole) settings.rings.push_back(whole);
-    const bool has_part = !only_rates && draw(3) == 0;
+    const bool moves = draw(4) == 0;
+    const std::size_t via = moves ? draw(kPorts) : rings_[std::size_t{2} * i].via;
+    for (std::size_t part = 0; part < 2; ++part) {
+      FlowRing& ring = rings_[2 * i + part];
+      ring.via = via;
+      ring.bits_per_s = draw(2) * 500'000'000;
+      ring.frames_max = 1 + draw(kRingFrames);
+    }
+    const bool has_whole = draw(3) != 0;
+    if (has_whole) settings.rings.push_back(rings_[std::size_t{2} * i]);
+    const bool has_part = draw(3) == 0;
     if (has_part) settings.rings.push_back(rings_[std::size_t{2} * i + 1]);
-    if (!has_whole && !has_part && draw(2) == 0) settings.routes.push_back({whole.address, whole.via});
+    if (!has_whole && !has_part && draw(2) == 0) settings.routes.push_back({kFirstAddress + i, via});
   }
   machine_.change(settings);
+  ring_limits_.clear();
 }
 
 void RandomTraffic::send(std::size_t port, std::size_t most) {
@@ -138,13 +148,12 @@ void RandomTraffic::send(std::size_t port, std::size_t most) {
   machine_.sent(port, count);
 }
 
-// Frames of one flow by one way never overtake each other, and arrive unchanged.
+// Frames of one flow never overtake each other, and arrive unchanged.
 void RandomTraffic::check_order(ConstBytes frame) {
   if (is_link_control(frame)) return;
   const auto to = destination_of(frame);
   expect(to.has_value() && checks(frame), "a frame leaves as it came");
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < 4; ++i) number = (number << 8U) | std::to_integer<std::uint32_t>(frame[38 + i]);
+  const std::uint32_t number = mark_of(frame);
   std::uint32_t& last = seen_[{to->port, to->address}];
   expect(number > last, "frames of a flow leave in order");
   last = number;
@@ -163,10 +172,15 @@ void RandomTraffic::check() {
   expect(in == out + machine_.held(), "every frame was sent, dropped for a reason, or is held");
   const SwitchSettings& settings = machine_.settings();
   if (settings.queueing == Queueing::rings) {
-    for (std::size_t i = 0; i < settings.rings.size(); ++i)
-      expect(machine_.ring(i).waiting <= settings.rings[i].frames_max, "a ring keeps its limit");
+    // A ring that was made shorter keeps its frames.
+    if (ring_limits_.empty()) ring_limits_.resize(settings.rings.size(), UINT64_MAX);
+    for (std::size_t i = 0; i < settings.rings.size(); ++i) {
+      const std::uint64_t waiting = machine_.ring(i).waiting;
+      expect(waiting <= ring_limits_[i], "a ring keeps its limit");
+      ring_limits_[i] = std::max<std::uint64_t>(settings.rings[i].frames_max, waiting);
+    }
   }
-  if (changed_) return;  // removed rings have frames besides
+  if (changed_) return;  // removed and shortened rings have frames besides
   std::uint64_t held_most = machine_.memory_frames();
   for (const PortSettings& port : settings.ports) held_most += port.transmit_frames + port.receive_frames;
   expect(machine_.held() <= held_most, "a switch keeps its memory");

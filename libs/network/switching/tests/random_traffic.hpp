@@ -32,6 +32,7 @@ class RandomTraffic {
 
   std::mt19937 random_;
   std::vector<FlowRing> rings_;  // all that the switch may have
+  std::vector<std::uint64_t> ring_limits_;
   Switch machine_;
   TimeNs now_ = 0;
   bool changed_ = false;

@@ -44,6 +44,20 @@ std::vector<Address> take(Switch& machine, std::size_t port, std::size_t most, T
   return taken;
 }
 
+// Takes all frames out of a port, and returns their marks, which must ascend.
+std::vector<std::uint32_t> take_marks(Switch& machine, std::size_t port) {
+  std::vector<std::uint32_t> marks;
+  for (;;) {
+    machine.run(0);
+    std::array<ConstBytes, 1> first;
+    if (machine.transmit(port, 0, first) == 0) break;
+    marks.push_back(mark_of(first[0]));
+    machine.sent(port, 1);
+  }
+  CHECK(std::ranges::is_sorted(marks));
+  return marks;
+}
+
 TEST_CASE("a frame leaves by the port of its address, unchanged") {
   Switch machine(small_switch());
   const auto frame = frame_to(kFirstAddress + 2, 80, 777, 42);
@@ -358,15 +372,53 @@ TEST_CASE("frames of a removed ring leave by their port, and its memory serves t
   CHECK(take(machine, 2, 1000) == std::vector<Address>(7, kFirstAddress + 5));
   CHECK(take(machine, 1, 1000).size() == 50);
   CHECK(machine.held() == 0);
-  // The DCM moves behind another port, and back.
-  for (const std::size_t via : {1, 2, 1}) {
-    settings.rings.back().via = via;
-    machine.change(settings);
-    CHECK(machine.ring(2).frames == 0);
-    machine.receive(0, 0, frame_to(kFirstAddress + 5));
-    CHECK(take(machine, via, 1000) == std::vector<Address>{kFirstAddress + 5});
-    CHECK(machine.ring(2).frames == 1);
-  }
+}
+
+TEST_CASE("frames to an address that moves behind another port leave there, before later ones") {
+  SwitchSettings settings = small_switch();
+  settings.routes.push_back({kFirstAddress + 20, 1});
+  Switch machine(settings);
+  std::uint32_t marks = 0;
+  const auto arrive = [&](std::size_t port, Address to) {
+    machine.receive(port, 0, frame_to(to, 80, 100, ++marks));
+  };
+  for (int i = 0; i < 40; ++i) arrive(0, kFirstAddress);
+  for (int i = 0; i < 3; ++i) arrive(0, kFirstAddress + 20);
+  machine.run(0);
+  REQUIRE(machine.port(1, 0).waiting == 43);  // 32 of them in the transmit queue
+  arrive(2, kFirstAddress);                   // comes from the port behind which its destination will be
+  settings.rings[0].via = 2;
+  settings.routes.back().via = 3;
+  machine.change(settings);
+  CHECK(machine.port(1, 0).waiting == 0);
+  CHECK(dropped(machine, 2, FrameDrop::same_port) == 1);
+  arrive(0, kFirstAddress);
+  CHECK(take(machine, 1, 100).empty());
+  CHECK(take(machine, 3, 100) == std::vector<Address>(3, kFirstAddress + 20));
+  CHECK(take_marks(machine, 2).size() == 41);
+  CHECK(machine.ring(0).frames == 41);
+}
+
+TEST_CASE("held frames take their new way when the table changes, or are dropped by name") {
+  SwitchSettings settings = small_switch();
+  settings.when_full = WhenFull::hold;
+  settings.rings[0].frames_max = 1;
+  settings.ports[1].transmit_frames = 1;
+  Switch machine(settings);
+  std::uint32_t marks = 0;
+  const auto arrive = [&](Address to) { machine.receive(0, 0, frame_to(to, 80, 100, ++marks)); };
+  for (int i = 0; i < 3; ++i) arrive(kFirstAddress);
+  arrive(kFirstAddress + 1);
+  arrive(kFirstAddress);
+  CHECK(machine.held() == 5);
+  // The ring of the first address gives way to one of its port 80, the second address has none.
+  settings.rings[0].port = 80;
+  settings.rings.erase(settings.rings.begin() + 1);
+  machine.change(settings);
+  CHECK(dropped(machine, 0, FrameDrop::no_route) == 1);
+  arrive(kFirstAddress);
+  CHECK(take_marks(machine, 1) == std::vector<std::uint32_t>{1, 2, 3, 5, 6});
+  CHECK(machine.held() == 0);
 }
 
 TEST_CASE("ports, lengths and kinds of queues cannot change while a switch runs") {

@@ -19,7 +19,6 @@ class FramePool {
     std::uint32_t bytes = 0;
     std::uint32_t input = 0;
     std::uint32_t output = 0;
-    std::uint32_t queue = 0;
     FrameId next = kNoFrame;
     bool control = false;  // made by the switch
   };

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -47,10 +48,11 @@ class Switch {
   // The interface lost the first frame of transmit().
   void refused(std::size_t port);
 
-  // Takes other rings and routes. A ring to the same address and port by the same way keeps its frames and
-  // counters, also one that was removed and has frames left. The frames of a removed ring leave at its former
-  // rate, and before later frames to the same address by the same port: its successor waits for them; without
-  // a successor they have no rate, and later frames use the ring until it is empty.
+  // Takes other rings and routes. A ring to the same address and port keeps its frames and counters, also one
+  // that was removed and has frames left. The frames of a removed ring leave at its former rate, and before
+  // later frames to the same address: its successor waits for them; without a successor they have no rate,
+  // and later frames use the ring until it is empty. Frames to an address that has another port now leave by
+  // it, those in the transmit queue too. Held frames take their new way, or are dropped if they have none.
   // Requires: problem_of_change(settings(), settings) is empty.
   void change(const SwitchSettings& settings);
 
@@ -102,6 +104,21 @@ class Switch {
 
   void make_queues();
   static void give(Queue& queue, const FlowRing& ring);
+  // A wait in a queue, by number.
+  struct Follower {
+    Index queue = 0;
+    std::size_t wait = 0;
+  };
+  void move_frames();
+  [[nodiscard]] std::vector<Follower> move_rings();
+  void move_others();
+  void sort_turns();
+  void move_transmit(std::size_t port);
+  void move_held(Port& port);
+  [[nodiscard]] std::size_t output_of(FrameId id) const;
+  bool redirect(FrameId id, std::size_t output);
+  void lose(FrameId id, FrameDrop reason);
+  [[nodiscard]] std::vector<FrameId> take_out(Index index, const std::function<bool(FrameId)>& is_taken);
   void place_rings(const std::vector<Index>& former, std::vector<Index>& added);
   // Returns the empty queues without a ring.
   [[nodiscard]] std::vector<Index> unused_queues() const;
@@ -113,8 +130,11 @@ class Switch {
     ++ports_[input].counters.dropped[static_cast<std::size_t>(reason)];
   }
   void take_control(Port& port, const PortSettings& settings, TimeNs now_ns, ConstBytes frame);
+  // The queue of a port for frames without a ring, with Queueing::rings.
+  [[nodiscard]] Index other_queue(std::size_t port) const { return first_other_ + static_cast<Index>(port); }
   [[nodiscard]] Index queue_of(std::size_t input, const FrameDestination& to,
                                const FlowTable::Target& target);
+  [[nodiscard]] Index queue_of(FrameId id);
   [[nodiscard]] std::optional<Index> emptying_queue_of(const FrameDestination& to);
   [[nodiscard]] bool has_room(const Queue& queue, std::size_t bytes) const;
   void store(std::size_t input, std::size_t via, Index queue, ConstBytes frame);
