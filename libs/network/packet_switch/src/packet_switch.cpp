@@ -20,6 +20,7 @@ constexpr int kEvents = 64;
 constexpr int kFramesPerTurn = 64;  // of a port
 constexpr int kTurns = 32;          // then the caller has its turn
 constexpr std::uint64_t kTimer = UINT64_MAX;
+constexpr DurationNs kLookEvery = kSecond;
 
 using switching::FrameDrop;
 
@@ -94,12 +95,24 @@ void PacketSwitch::wait_for_events() {
     if ((event.events & EPOLLIN) != 0) port.readable = true;
     if ((event.events & EPOLLOUT) != 0) port.full = false;
     // A link that is down, too: then the interface refuses frames, and may take some later.
-    if ((event.events & EPOLLERR) != 0 && !port.interface->exists()) gone_ = true;
+    if ((event.events & EPOLLERR) != 0) {
+      port.was_down = true;
+      next_look_ns_ = 0;
+    }
   }
+}
+
+// The kernel reports an interface that is removed once, when its link goes down, and it may exist then.
+void PacketSwitch::look_for_removed() {
+  const TimeNs now_ns = monotonic_now_ns();
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookEvery;
+  for (const Port& port : ports_) gone_ |= port.was_down && !port.interface->exists();
 }
 
 bool PacketSwitch::run() {
   wait_for_events();
+  look_for_removed();
   bool moved = true;
   for (int turn = 0; moved && turn < kTurns; ++turn) {
     moved = false;

@@ -220,6 +220,20 @@ TEST_CASE("removing an interface ends its switch") {
   });
 }
 
+TEST_CASE("a removed interface ends its switch, also after its link was down") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100);
+    REQUIRE(std::system("ip link set h1 down") == 0);
+    REQUIRE(network.machine->run());
+    REQUIRE(std::system("ip link del h1") == 0);
+    const TimeNs end = monotonic_now_ns() + kPatience;
+    bool runs = true;
+    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
+    CHECK_FALSE(runs);
+  });
+}
+
 TEST_CASE("an unknown interface is named") {
   NEEDS_ROOT();
   in_own_space([] {

@@ -43,7 +43,8 @@ class PacketSwitch {
 
   // Returns a descriptor that is readable while run() has work.
   [[nodiscard]] int file() const { return events_.get(); }
-  // Moves the frames that have arrived or are due. Returns false once an interface no longer exists.
+  // Moves the frames that have arrived or are due. Returns false once an interface no longer exists; call it
+  // once a second at least to learn this.
   [[nodiscard]] bool run();
   // Takes the frames that wait in the kernel without sending any, so that counts() has them: call it at the
   // end, after the last run().
@@ -60,10 +61,12 @@ class PacketSwitch {
     std::unique_ptr<PacketPort> interface;
     bool readable = false;  // frames may be left in the kernel
     bool full = false;      // waits until the interface takes more
+    bool was_down = false;  // its link, at some time
     std::uint32_t watched = 0;
     std::uint64_t kernel_drops = 0;
   };
   void wait_for_events();
+  void look_for_removed();
   bool receive(std::size_t port);
   void take(std::size_t port, TimeNs now_ns, const PacketPort::Received& frame);
   bool transmit(std::size_t port, TimeNs now_ns);
@@ -77,6 +80,7 @@ class PacketSwitch {
   OwnedDescriptor events_;
   OwnedDescriptor timer_;
   TimeNs timer_ns_ = 0;
+  TimeNs next_look_ns_ = 0;  // for removed interfaces
   bool gone_ = false;
 };
 
