@@ -56,8 +56,6 @@ void Adaptive::move_to(double window) {
   piece_bytes_ = wanted_piece();
 }
 
-bool Adaptive::contended() const { return only_dcm_ && foreign_.there(); }
-
 void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
   const bool stalled = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
   if (stalled) {
@@ -68,17 +66,13 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   const double came = rate_ * static_cast<double>(within_ns) / kSegment;
   const bool many = losses_.note(static_cast<double>(segments), came, within_ns, now_ns);
   // Next to a foreign flow that fills the buffer, losses occur with any window.
-  if (contended() || !(many || stalled)) return;
-  if (!stalled) begin_trial(now_ns);
+  if ((only_dcm_ && foreign_.there()) || !(many || stalled) || now_ns - backed_off_ns_ < 2 * kTimeout) return;
+  // On a long line TCP itself needs many round trips to recover from a loss, so the rate says nothing about
+  // the window.
+  if (!stalled && !trial_.running() && !far() && rates_.seen() >= 2)
+    trial_.begin(target_, rates_.best_of(2), now_ns + std::max(kEpoch, 2 * shortest_.ns()));
   // A stall costs 200 ms, hundreds of times a slice's own time.
   back_off(stalled ? 0.5 : kBackOff, now_ns);
-}
-
-// On a long line TCP itself needs many round trips to recover from a loss, so the rate says nothing about the
-// window.
-void Adaptive::begin_trial(TimeNs now_ns) {
-  if (trial_.running() || far() || rates_.seen() < 2 || now_ns - backed_off_ns_ < 2 * kTimeout) return;
-  trial_.begin(target_, rates_.best_of(2), now_ns + std::max(kEpoch, 2 * shortest_.ns()));
 }
 
 // Measures whether the window reduced by a loss lowers the rate. If it does, the window is restored and such
@@ -120,23 +114,29 @@ Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t taken = accounts_.taken();
   if (phase_ == Phase::drain && drains_.pairs()) {
     const Credit credit = drains_.ask(demand.readout, taken);
-    if (credit == Credit::granted) take(demand, charge, now_ns);
+    if (credit == Credit::granted) take(demand, now_ns);
     return credit;
   }
-  const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_));
-  const std::uint64_t here = taken - std::min(taken, elsewhere);
+  const std::uint64_t here = taken - std::min(taken, ways_.elsewhere(target_));
   if (taken > 0 && here + charge > window()) return Credit::full;
   const std::uint64_t own = accounts_.of(demand.readout);
   const std::uint64_t line = ways_.on_line(demand.readout);
   if (own > 0 && own - std::min(own, line) + charge > share_of_one()) return Credit::readout_full;
-  take(demand, charge, now_ns);
+  take(demand, now_ns);
   return Credit::granted;
 }
 
-void Adaptive::take(const Demand& demand, TimeNs now_ns) { take(demand, charge_of(demand), now_ns); }
+std::uint64_t Adaptive::room(std::uint32_t readout) const {
+  if (phase_ == Phase::drain) return 0;
+  const std::uint64_t used = accounts_.taken() - std::min(accounts_.taken(), ways_.elsewhere(target_));
+  const std::uint64_t own = accounts_.of(readout);
+  const std::uint64_t here = own - std::min(own, ways_.on_line(readout));
+  const std::uint64_t share = share_of_one();
+  return std::min(window() - std::min(window(), used), share - std::min(share, here));
+}
 
-void Adaptive::take(const Demand& demand, std::uint64_t charge, TimeNs now_ns) {
-  accounts_.take(demand.readout, demand.fragments, charge);
+void Adaptive::take(const Demand& demand, TimeNs now_ns) {
+  accounts_.take(demand.readout, demand.fragments, charge_of(demand));
   ways_.owes(demand.readout, accounts_.of(demand.readout), now_ns);
 }
 
@@ -220,9 +220,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   // Does not wait for the epoch's end, because a silent readout may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
-    const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_;
-    const double forget = busy ? 1 - kBackOff : kForget;
-    ceiling_ *= 1 + forget * std::min(seconds, 1.0);
+    if (std::isfinite(ceiling_)) raise_ceiling(std::min(seconds, 1.0));
     ways_.look(now_ns);
   }
   pass_bytes_ = 0;
@@ -247,6 +245,12 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   finish_epoch(now_ns);
 }
 
+// Forgets a loss.
+void Adaptive::raise_ceiling(double seconds) {
+  const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_;
+  ceiling_ *= 1 + (busy ? 1 - kBackOff : kForget) * seconds;
+}
+
 double Adaptive::line_holds() const {
   return line_.rate() * static_cast<double>(shortest_.ns()) / share_.members;
 }
@@ -266,43 +270,36 @@ bool Adaptive::far() const {
 }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
-  const double rate = rate_ = epoch_.rate();
+  rate_ = epoch_.rate();
   line_.fade();
-  const DurationNs fast = epoch_.quantile(kRare);
+  const double least = standing(epoch_.quantile(kRare));
+  const double usual = standing(epoch_.quantile(0.5));
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
-  usual_ns_ = epoch_.quantile(0.5);
   try_smaller(now_ns);
-  epoch_.begin();
+  epoch_ = {};
   if (now_ns - backed_off_ns_ < 2 * kTimeout) return;
-  note_rate(rate);
+  rates_.note(rate_);
+  full_rate_ = rates_.full();
   if (phase_ == Phase::start_up) {
-    start_up(rate, fast);
+    start_up(least);
   } else {
-    steady(rate, fast, now_ns);
+    steady(least, usual, now_ns);
   }
-  drains_.plan(now_ns);
   // One of several DCMs at a port cannot empty it, and a long line is idle for longer than its time is worth.
-  if (phase_ == Phase::steady && drains_.due(now_ns) && share_.members == 1 && !far()) begin_drain(now_ns);
+  if (!drains_.due(now_ns) || phase_ != Phase::steady || share_.members > 1 || far()) return;
+  enter_drain();
+  drains_.begin(now_ns, shortest_.ns());
 }
 
-void Adaptive::start_up(double rate, DurationNs fast) {
-  const bool line = far() || on_line(rate);
-  const double line_bytes = rate * static_cast<double>(shortest_.ns());
-  const StartUp::Step step = start_.epoch({rate, line, line_bytes, standing(rate, fast) > kQueue});
-  if (step.over) {
+void Adaptive::start_up(double queue) {
+  const bool line = far() || on_line(rate_);
+  const double line_bytes = rate_ * static_cast<double>(shortest_.ns());
+  const double window = start_.epoch({target_, rate_, line, line_bytes, queue > kQueue});
+  if (start_.over()) {
     phase_ = Phase::steady;
-    if (step.move != StartUp::Move::shrink && !line) up_ = kFactor - 1;  // no sign against growth so far
+    if (window == target_ && !line) up_ = kFactor - 1;  // no sign against growth so far
   }
-  switch (step.move) {
-    case StartUp::Move::grow:
-      return move_to(target_ * kFactor);
-    case StartUp::Move::shrink:
-      return move_to(target_ / kFactor);
-    case StartUp::Move::follow:
-      return move_to(std::max(target_, step.least));
-    case StartUp::Move::stay:
-      return;
-  }
+  move_to(window);
 }
 
 // True if more is in flight than the length of the shortest response explains.
@@ -311,29 +308,27 @@ bool Adaptive::on_line(double rate) const {
          rate * static_cast<double>(shortest_.ns()) > 2 * static_cast<double>(shortest_.owed());
 }
 
-void Adaptive::note_rate(double rate) {
-  rates_.note(rate);
-  full_rate_ = rates_.full();
-}
-
 // Returns the bytes in the port's queue that correspond to a waiting time.
-double Adaptive::standing(double rate, DurationNs waited_ns) const {
-  return static_cast<double>(waited_ns) * rate * share_.members;
+double Adaptive::standing(DurationNs waited_ns) const {
+  return static_cast<double>(waited_ns) * rate_ * share_.members;
 }
 
-void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
+void Adaptive::steady(double least, double usual, TimeNs now_ns) {
   if (share_.members == 1) {
     if (rates_.seen() >= kMany / 4) foreign_.alone(full_rate_);
-    const ForeignTraffic::Advice advice = foreign_.epoch(rate, target_, now_ns);
-    if (advice != ForeignTraffic::Advice::none) return follow(advice, now_ns);
+    const ForeignTraffic::Advice advice = foreign_.epoch(rate_, target_, now_ns);
+    if (advice.probe) return begin_probe(now_ns);
+    if (advice.window == target_) return;
+    if (advice.window > target_) ceiling_ = std::max(ceiling_, advice.window);
+    if (advice.window > 0) return move_to(advice.window);
   }
-  if (far()) return fill_line(standing(rate, fast));
+  if (far()) return fill_line(least);
   // Bytes that are spare while hosts are quick keep the port full while they are slow.
-  const double spare = kHostTimes / 2 * rate * host_ns_;
-  const double queue = standing(rate, fast) - spare;
-  if (queue < kQueue) return standing(rate, usual_ns_) - spare > kFirst ? follow_hosts() : grow();
+  const double spare = kHostTimes / 2 * rate_ * host_ns_;
+  const double queue = least - spare;
+  if (queue < kQueue) return usual - spare > kFirst ? follow_hosts() : grow();
   if (queue > kFirst) return move_to(half_step_down(half_step_down(target_)));
-  if (rate < half_step_down(full_rate_)) return move_to(target_ * kUp);
+  if (rate_ < half_step_down(full_rate_)) return move_to(target_ * kUp);
   up_ = 0;
   move_to(half_step_down(target_));
 }
@@ -371,32 +366,15 @@ double Adaptive::wanted_by_hosts() const {
 // Follows queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
 void Adaptive::follow_hosts() {
   up_ = 0;
-  const double wanted = wanted_by_hosts();
-  if (target_ < wanted) return move_to(std::min(wanted, target_ * kFactor));
-  move_to(std::max(wanted, half_step_down(target_)));
-}
-
-void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
-  switch (advice) {
-    case ForeignTraffic::Advice::probe:
-      return begin_probe(now_ns);
-    case ForeignTraffic::Advice::push:
-      ceiling_ = std::max(ceiling_, 2 * target_);
-      return move_to(2 * target_);
-    case ForeignTraffic::Advice::unpush:
-      return move_to(foreign_.before_push());
-    default:
-      return;
-  }
+  move_to(std::clamp(wanted_by_hosts(), half_step_down(target_), target_ * kFactor));
 }
 
 // With an otherwise empty window, a request waits only for foreign traffic.
 void Adaptive::begin_probe(TimeNs now_ns) {
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
-  const DurationNs base_ns = shortest_.ns();
-  const DurationNs length_ns = std::min(kTimeout, static_cast<DurationNs>(own_ns) + kFew * base_ns);
+  const DurationNs length_ns = static_cast<DurationNs>(own_ns) + kFew * shortest_.ns();
   enter_drain();
-  drains_.begin_probe(now_ns, length_ns);
+  drains_.begin_probe(now_ns, std::min(kTimeout, length_ns));
   foreign_.begin_probe(now_ns);
 }
 
@@ -408,7 +386,6 @@ double Adaptive::waited_behind(const MeasuredAnswer& response, DurationNs time_n
 }
 
 void Adaptive::back_off(double left, TimeNs now_ns) {
-  if (now_ns - backed_off_ns_ < 2 * kTimeout) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   foreign_.cancel_probe();
@@ -420,15 +397,9 @@ void Adaptive::back_off(double left, TimeNs now_ns) {
   move_to(std::min(target_, ceiling_));
 }
 
-void Adaptive::begin_drain(TimeNs now_ns) {
-  enter_drain();
-  drains_.begin(now_ns, shortest_.ns());
-}
-
 // Allows one piece at a time, or half of the window on a long line, where a single piece would cost too much.
 void Adaptive::enter_drain() {
   phase_ = Phase::drain;
-  foreign_.cancel_probe();
   set_window(far() ? static_cast<std::uint64_t>(target_ / 2) : 1);
 }
 
@@ -437,7 +408,7 @@ void Adaptive::end_drain(TimeNs now_ns) {
   foreign_.end_probe(now_ns);
   shortest_.end_drain();
   drains_.end(now_ns);
-  epoch_.begin();
+  epoch_ = {};
   was_wanting_ = false;
   // Refills in two steps, because requests that are sent while nothing is in flight arrive together.
   set_window(static_cast<std::uint64_t>(target_ / 2));

@@ -4,9 +4,7 @@
 #include "epoch.hpp"
 #include "foreign_traffic.hpp"
 #include "line_rate.hpp"
-#include "loss_trial.hpp"
 #include "losses.hpp"
-#include "recent_rates.hpp"
 #include "shortest_times.hpp"
 #include "start_up.hpp"
 #include "ways.hpp"
@@ -24,6 +22,7 @@ class Adaptive final : public ByteWindow {
   explicit Adaptive(const ShaperSettings& settings);
 
   Credit try_take(const Demand& demand, TimeNs now_ns) override;
+  std::uint64_t room(std::uint32_t readout) const override;
   void take(const Demand& demand, TimeNs now_ns) override;
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
   void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
@@ -44,7 +43,8 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] bool far() const;  // all readouts are distant
   [[nodiscard]] std::uint64_t wanted_piece() const;
   void finish_epoch(TimeNs now_ns);
-  void start_up(double rate, DurationNs fast);
+  void start_up(double queue);
+  void raise_ceiling(double seconds);
   [[nodiscard]] bool on_line(double rate) const;
   [[nodiscard]] double line_holds() const;  // bytes, for this DCM's share
   void grow_line();
@@ -52,24 +52,19 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] std::uint64_t share_of_one() const override {
     return accounts_.readouts() > 1 ? window() - window() / 4 : window();
   }
-  void take(const Demand& demand, std::uint64_t charge, TimeNs now_ns);
-  void steady(double rate, DurationNs fast, TimeNs now_ns);
+  // Bytes that always wait in the port, and those that usually do.
+  void steady(double least, double usual, TimeNs now_ns);
   [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
-  [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;
+  [[nodiscard]] double standing(DurationNs waited_ns) const;
   void grow();
   [[nodiscard]] double wanted_by_hosts() const;  // at least a window without losses
   void follow_hosts();
   void fill_line(double queue);
   [[nodiscard]] double line_bytes() const;
-  [[nodiscard]] bool contended() const;
-  void follow(ForeignTraffic::Advice advice, TimeNs now_ns);
   void begin_probe(TimeNs now_ns);
   [[nodiscard]] double waited_behind(const MeasuredAnswer& response, DurationNs time_ns) const;
-  void note_rate(double rate);
-  void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
   void back_off(double left, TimeNs now_ns);  // `left`: remaining share of the window
-  void begin_drain(TimeNs now_ns);
   void enter_drain();
   void end_drain(TimeNs now_ns);
   void move_to(double window);
@@ -92,7 +87,6 @@ class Adaptive final : public ByteWindow {
   TimeNs pass_ns_ = 0;
   std::uint64_t pass_bytes_ = 0;
 
-  DurationNs usual_ns_ = 0;  // in the network, in the last epoch
   ShortestTimes shortest_;
   Drains drains_;
   TimeNs refill_ns_ = kNever;

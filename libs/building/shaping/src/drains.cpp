@@ -1,17 +1,21 @@
 #include "drains.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::shaping {
-void Drains::plan(TimeNs now_ns) {
+
+using namespace tuning;
+
+bool Drains::due(TimeNs now_ns) {
   if (next_ns_ == 0) next_ns_ = now_ns + every_ns_;
+  return now_ns >= next_ns_;
 }
 
 void Drains::begin(TimeNs now_ns, DurationNs base_ns) {
-  pairs_next_ = !pairs_next_;
-  pairs_ = pairs_next_;
+  pairs_ = std::exchange(pairs_next_, !pairs_next_);
   pair_left_ = 0;
-  until_ns_ = now_ns + std::max(tuning::kFar / 2, tuning::kFew * base_ns);
+  until_ns_ = now_ns + std::max(kFar / 2, kFew * base_ns);
 }
 
 void Drains::begin_probe(TimeNs now_ns, DurationNs length_ns) {
@@ -32,11 +36,11 @@ Credit Drains::ask(std::uint32_t readout, std::uint64_t taken) {
 }
 
 bool Drains::over(TimeNs now_ns, bool wants_pairs) const {
-  return now_ns >= until_ns_ + (pairs_ && wants_pairs ? tuning::kEpoch : 0);
+  return now_ns >= until_ns_ + (pairs_ && wants_pairs ? kEpoch : 0);
 }
 
 void Drains::end(TimeNs now_ns) {
-  every_ns_ = std::min(2 * every_ns_, tuning::kFew * kSecond);
+  every_ns_ = std::min(2 * every_ns_, kFew * kSecond);
   next_ns_ = now_ns + every_ns_;
 }
 

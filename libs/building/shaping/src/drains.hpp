@@ -14,9 +14,8 @@ namespace weir::shaping {
 // uplink, which shows its rate. Pure.
 class Drains {
  public:
-  // Plans the first drain, from the end of the first epoch on; later calls change nothing.
-  void plan(TimeNs now_ns);
-  [[nodiscard]] bool due(TimeNs now_ns) const { return now_ns >= next_ns_; }
+  // The first call, at the end of the first epoch, plans the first drain.
+  [[nodiscard]] bool due(TimeNs now_ns);
 
   // `base_ns`: the shortest response time so far.
   void begin(TimeNs now_ns, DurationNs base_ns);
@@ -34,7 +33,7 @@ class Drains {
   TimeNs next_ns_ = 0;  // 0: not planned
   DurationNs every_ns_ = tuning::kDrainFirst;
   TimeNs until_ns_ = 0;
-  bool pairs_next_ = false;
+  bool pairs_next_ = true;
   bool pairs_ = false;
   std::uint32_t pair_readout_ = 0;
   std::uint32_t pair_left_ = 0;  // pieces that may still be requested from it

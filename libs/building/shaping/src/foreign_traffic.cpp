@@ -3,7 +3,6 @@
 #include "tuning.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace weir::shaping {
@@ -13,48 +12,40 @@ using namespace tuning;
 void ForeignTraffic::alone(double rate) { alone_rate_ = std::max(alone_rate_, rate); }
 
 ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs now_ns) {
-  if (alone_rate_ == 0) return Advice::none;
   if (2 * rate >= alone_rate_) {
     low_epochs_ = 0;
     before_push_rate_ = 0;
-    if (!there_) return Advice::none;
-    if (kClear * rate >= alone_rate_) {
-      there_ = false;
-      return Advice::none;
-    }
-    return now_ns - probe_ns_ >= kFew * kSecond ? Advice::probe : Advice::hold;
+    there_ = there_ && kClear * rate < alone_rate_;
+    return {there_ && now_ns - probe_ns_ >= kFew * kSecond, there_ ? window : 0};
   }
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
-  if (low_epochs_ < 2) return there_ ? Advice::hold : Advice::none;
   const bool for_long = now_ns - low_since_ns_ >= 2 * kTimeout;
-  if (!there_ && !for_long) return Advice::none;
-  if (now_ns - probe_ns_ >= kSecond) return Advice::probe;
-  if (there_) return push(rate, window, now_ns);
-  if (for_long) forget();  // the port has become slower
-  return Advice::none;
+  if (low_epochs_ < 2 || !(there_ || for_long)) return {false, there_ ? window : 0};
+  if (now_ns - probe_ns_ >= kSecond) return {true};
+  if (there_) return {false, push(rate, window, now_ns)};
+  forget();  // the port has become slower
+  return {};
 }
 
 void ForeignTraffic::begin_probe(TimeNs now_ns) {
-  probing_ = true;
+  probing_ = all_waited_ = true;
   probe_begun_ns_ = now_ns;
-  least_waited_ = std::numeric_limits<double>::infinity();
 }
 
-void ForeignTraffic::note_answer(double waited_bytes) {
-  least_waited_ = std::min(least_waited_, waited_bytes);
-}
+void ForeignTraffic::note_answer(double waited_bytes) { all_waited_ = all_waited_ && waited_bytes > kFirst; }
 
 // If no answer came during the whole probe, foreign traffic is present.
 void ForeignTraffic::end_probe(TimeNs now_ns) {
   if (!std::exchange(probing_, false)) return;
   probe_ns_ = now_ns;
-  there_ = least_waited_ > kFirst;
+  there_ = all_waited_;
   if (there_) low_epochs_ = 0;
   before_push_rate_ = 0;
 }
 
-// With foreign traffic present, tries whether a larger window gains rate.
-ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs now_ns) {
+// With foreign traffic present, tries whether a larger window gains rate. Returns the next window: the last
+// one but one if it did not.
+double ForeignTraffic::push(double rate, double window, TimeNs now_ns) {
   low_epochs_ = 0;
   const double before = std::exchange(before_push_rate_, 0);
   if (before > 0 && rate < before * kUp) {
@@ -62,15 +53,13 @@ ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs n
       pushes_in_vain_ = 0;
       no_push_until_ns_ = now_ns + kFew * kSecond;
     }
-    return Advice::unpush;
+    return before_push_window_;
   }
   if (before > 0) pushes_in_vain_ = 0;
-  if (now_ns < no_push_until_ns_) return Advice::hold;
+  if (now_ns < no_push_until_ns_) return window;
   before_push_rate_ = rate;
   before_push_window_ = window;
-  return Advice::push;
+  return 2 * window;
 }
-
-void ForeignTraffic::forget() { *this = {}; }
 
 }  // namespace weir::shaping

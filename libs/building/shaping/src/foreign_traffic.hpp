@@ -12,12 +12,9 @@ namespace weir::shaping {
 // Pure.
 class ForeignTraffic {
  public:
-  enum class Advice : std::uint8_t {
-    none,    // find the window as on any port
-    hold,    // keep the window
-    probe,   // request next to nothing for a moment, and report the answers
-    push,    // enlarge the window
-    unpush,  // the last push gained nothing: restore the previous window
+  struct Advice {
+    bool probe = false;  // request next to nothing for a moment, and report the answers
+    double window = 0;   // bytes, next to foreign traffic; 0: find the window as on any port
   };
 
   // Notes a rate of the port without foreign traffic, bytes per ns; the highest is kept.
@@ -35,22 +32,21 @@ class ForeignTraffic {
   void cancel_probe() { probing_ = false; }
 
   // The port has changed, or is divided anew.
-  void forget();
+  void forget() { *this = {}; }
 
   // Returns whether the last probe found foreign traffic.
   [[nodiscard]] bool there() const { return there_; }
-  [[nodiscard]] double before_push() const { return before_push_window_; }
 
  private:
-  [[nodiscard]] Advice push(double rate, double window, TimeNs now_ns);
+  [[nodiscard]] double push(double rate, double window, TimeNs now_ns);
 
   double alone_rate_ = 0;
   int low_epochs_ = 0;
   TimeNs low_since_ns_ = 0;
   bool there_ = false;
   bool probing_ = false;
+  bool all_waited_ = false;  // each answer of the probe, for a queue
   TimeNs probe_begun_ns_ = 0;
-  double least_waited_ = 0;  // bytes
   TimeNs probe_ns_ = -kSecond;
   double before_push_rate_ = 0;  // 0: no push is being tried
   double before_push_window_ = 0;

@@ -10,6 +10,7 @@ namespace {
 class Unlimited final : public Shaper {
  public:
   Credit try_take(const Demand&, TimeNs) override { return Credit::granted; }
+  std::uint64_t room(std::uint32_t) const override { return UINT64_MAX; }
   void take(const Demand&, TimeNs) override {}
   void arrived(std::uint32_t, std::uint64_t, TimeNs) override {}
   void answered(std::uint32_t, std::uint32_t, std::uint64_t, TimeNs) override {}

@@ -3,28 +3,25 @@
 #include "tuning.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace weir::shaping {
-StartUp::Step StartUp::epoch(const Seen& seen) {
-  const double best = std::exchange(best_rate_, std::max(best_rate_, seen.rate));
-  if (seen.on_line) return on_line(seen, best);
-  // If the rate grows with the window, the queue is at the readout's own uplink.
-  if (seen.rate > best * (seen.queues ? tuning::kClear : tuning::kUp)) {
-    vain_ = 0;
-    return {Move::grow};
-  }
-  if (seen.queues) return {Move::shrink, true};
-  const bool over = ++vain_ >= tuning::kFew;
-  return {over ? Move::stay : Move::grow, over};
-}
 
-// The data of this round trip were requested with the previous window.
-StartUp::Step StartUp::on_line(const Seen& seen, double best) {
-  line_grows_ = seen.rate > best * tuning::kClear;
-  if (!line_grows_) return {Move::stay, ++vain_ >= tuning::kFew};
-  vain_ = 0;
-  return {Move::follow, false, 2 * seen.line_bytes};
+using namespace tuning;
+
+double StartUp::epoch(const Seen& seen) {
+  // If the rate grows with the window, a queue is at the readout's own uplink.
+  const bool grows = seen.rate > best_rate_ * (seen.on_line || seen.queues ? kClear : kUp);
+  best_rate_ = std::max(best_rate_, seen.rate);
+  vain_ = grows ? 0 : vain_ + 1;
+  over_ = vain_ >= kFew;
+  if (seen.on_line) {
+    line_grows_ = grows;
+    // The data of this round trip were requested with the previous window.
+    return grows ? std::max(seen.window, 2 * seen.line_bytes) : seen.window;
+  }
+  if (grows || (!seen.queues && !over_)) return seen.window * kFactor;
+  over_ = true;
+  return seen.queues ? seen.window / kFactor : seen.window;
 }
 
 }  // namespace weir::shaping

@@ -24,7 +24,7 @@ class Ways {
     Way& way = ways_[readout];
     if (way.owed == 0 && bytes > 0) way.heard_ns = now_ns;
     way.owed = bytes;
-    if (way.counted > 0 || way.silent || way.on_line > 0) recount(way);  // hardly ever
+    if ((way.counted | way.on_line) != 0 || way.silent) recount(way);  // hardly ever
   }
   // This many bytes of it arrived; owes() follows.
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
@@ -44,8 +44,9 @@ class Ways {
 
   // Returns the owed bytes that are not in a queue of the port; for silent readouts at most `silent_max`,
   // because all of theirs arrive at once when they resume.
-  [[nodiscard]] std::uint64_t elsewhere(std::uint64_t silent_max) const {
-    return std::min(elsewhere_, on_lines_ + silent_max);
+  [[nodiscard]] std::uint64_t elsewhere(double silent_max) const {
+    if (elsewhere_ == 0) return 0;  // nearly always
+    return std::min(elsewhere_, on_lines_ + static_cast<std::uint64_t>(silent_max));
   }
   // Returns how many of this readout's owed bytes may be on its line.
   [[nodiscard]] std::uint64_t on_line(std::uint32_t readout) const { return ways_[readout].on_line; }

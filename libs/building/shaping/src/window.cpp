@@ -10,13 +10,8 @@ namespace {
 constexpr std::uint64_t kSegmentBytes = 1448;
 constexpr std::uint64_t kPieceSegmentsMin = 4;
 constexpr std::uint64_t kPiecesInWindow = 4;  // fewer: idle at the end of each; more: a frame header for each
-constexpr std::uint64_t kUnknownInWindow = 16;  // requests of unknown size that fill the window
 
 }  // namespace
-
-std::uint64_t ByteWindow::charge_of(const Demand& demand) const {
-  return demand.bytes > 0 ? demand.bytes : (window_ + kUnknownInWindow - 1) / kUnknownInWindow;
-}
 
 std::uint64_t ByteWindow::share_of_one() const { return accounts_.readouts() > 1 ? window_ / 2 : window_; }
 
@@ -27,6 +22,12 @@ Credit ByteWindow::try_take(const Demand& demand, TimeNs now_ns) {
   if (own > 0 && own + charge > share_of_one()) return Credit::readout_full;
   take(demand, now_ns);
   return Credit::granted;
+}
+
+std::uint64_t ByteWindow::room(std::uint32_t readout) const {
+  const std::uint64_t left = window_ - std::min(window_, accounts_.taken());
+  const std::uint64_t share = share_of_one();
+  return std::min(left, share - std::min(share, accounts_.of(readout)));
 }
 
 void ByteWindow::take(const Demand& demand, TimeNs) {

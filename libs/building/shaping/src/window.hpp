@@ -68,6 +68,7 @@ class ByteWindow : public Shaper {
       : accounts_(readouts), window_(window), range_bytes_(range_bytes) {}
 
   Credit try_take(const Demand& demand, TimeNs now_ns) override;
+  std::uint64_t room(std::uint32_t readout) const override;
   void take(const Demand& demand, TimeNs now_ns) override;
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
   void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
@@ -79,13 +80,17 @@ class ByteWindow : public Shaper {
  protected:
   // Returns how much of the window one readout may hold, so that a slow source cannot hold all of it.
   [[nodiscard]] virtual std::uint64_t share_of_one() const;
-  [[nodiscard]] std::uint64_t charge_of(const Demand& demand) const;
+  [[nodiscard]] std::uint64_t charge_of(const Demand& demand) const {
+    return demand.bytes > 0 ? demand.bytes : (window_ + kUnknownInWindow - 1) / kUnknownInWindow;
+  }
   [[nodiscard]] std::uint64_t range_bytes() const { return range_bytes_; }
   void set_window(std::uint64_t window) { window_ = window; }
 
   Accounts accounts_;
 
  private:
+  static constexpr std::uint64_t kUnknownInWindow = 16;  // requests of unknown size that fill the window
+
   std::uint64_t window_;
   std::uint64_t range_bytes_;
 };

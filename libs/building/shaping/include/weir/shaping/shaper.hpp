@@ -54,7 +54,11 @@ class Shaper {
   // A demand larger than the whole window is granted if nothing else is outstanding, so that it cannot wait
   // forever. A strict shaper refuses it.
   [[nodiscard]] virtual Credit try_take(const Demand& demand, TimeNs now_ns) = 0;
-  // Takes credit regardless of the window: for requests repeated after a lost connection or a bad checksum.
+  // Returns how many bytes try_take() would grant to this readout now, in one demand or several; 0: unknown,
+  // or none.
+  [[nodiscard]] virtual std::uint64_t room(std::uint32_t readout) const { return (void)readout, 0; }
+  // Takes credit regardless of the window: for demands within room(), and for requests repeated after a lost
+  // connection or a bad checksum.
   virtual void take(const Demand& demand, TimeNs now_ns) = 0;
   // This many requested bytes of the readout have arrived. In total never more than were taken.
   virtual void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) = 0;
