@@ -213,6 +213,7 @@ void Collector::pass(TimeNs now_ns) {
 
 void Collector::issue(TimeNs now_ns) {
   schedule_.begin_round();
+  cutter_.begin_round();
   // Time does not refill it, if next_ns() is never.
   overdraft_.begin_round(
       !shaper_->strict() && shaper_->outstanding() > 0 && shaper_->next_ns() == shaping::kNever, now_ns);
@@ -226,11 +227,9 @@ void Collector::issue(TimeNs now_ns) {
       continue;
     }
     const std::uint64_t outstanding = shaper_->outstanding();
-    const shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
+    const shaping::Credit credit = send_run(slice, readout, *piece, now_ns);
     if (credit == shaping::Credit::granted) {
       overdraft_.granted(outstanding);
-      send(slice, readout, *piece, now_ns);
-      send_run(readout, piece->bytes, outstanding, now_ns);
     } else if (overdraft_.allows(shaper_->outstanding())) {
       send_beyond(slice, readout, now_ns);
     } else if (credit == shaping::Credit::full) {
@@ -243,27 +242,42 @@ void Collector::issue(TimeNs now_ns) {
   start_deadlines(UINT64_MAX, now_ns);
 }
 
-// Asks the readout for further slices at once, so that it answers them together, and saves the choices in
-// between. Only as much as its share of the window, or the others would wait.
-void Collector::send_run(std::uint32_t readout, std::uint64_t bytes, std::uint64_t outstanding,
-                         TimeNs now_ns) {
+// Asks the readout for this piece, and for further slices at once, so that it answers them together, and the
+// choices in between are saved. Only as much as its share of the window, or the others would wait; and
+// nothing that would not fit if it were as long as the piece before. Returns the shaper's answer to the first
+// piece.
+shaping::Credit Collector::send_run(BuiltSlice& first, std::uint32_t readout, RequestCutter::Piece piece,
+                                    TimeNs now_ns) {
   const std::uint64_t window = shaper_->window();
-  const std::uint64_t end = window == 0 ? UINT64_MAX : outstanding + window / readouts_;
-  while (bytes > 0 && shaper_->outstanding() < end) {
+  const std::uint64_t share = window == 0 ? UINT64_MAX : window / readouts_;
+  const std::uint64_t end = shaper_->outstanding() + std::min(share, UINT64_MAX / 2);
+  const std::uint64_t room = shaper_->room(readout);
+  const bool has_room = piece.bytes > 0 && piece.bytes <= room;
+  const auto try_take = [&] { return shaper_->try_take({readout, piece.fragments, piece.bytes}, now_ns); };
+  const shaping::Credit credit = has_room ? shaping::Credit::granted : try_take();
+  if (credit != shaping::Credit::granted) return credit;
+  shaping::Demand run{readout, piece.fragments, piece.bytes};
+  send(first, readout, piece, now_ns);
+  const std::uint64_t most = std::min(has_room ? room : UINT64_MAX, std::uint64_t{wire::kSharedBlockMax});
+  while (piece.bytes > 0 && run.bytes + piece.bytes <= most) {
+    if (has_room ? run.bytes >= share : shaper_->outstanding() >= end) break;
     BuiltSlice* const slice = schedule_.oldest(readout);
-    if (slice == nullptr || slice->gathering.ahead) return;
+    if (slice == nullptr || slice->gathering.ahead) break;
     ++steps_;
-    const auto piece = piece_of(*slice, readout);
-    if (!piece) {
+    const auto next = piece_of(*slice, readout);
+    if (!next) {
       schedule_.remove(*slice, readout);
       continue;
     }
-    bytes += piece->bytes;
-    if (piece->bytes == 0 || bytes > wire::kSharedBlockMax) return;
-    if (shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns) != shaping::Credit::granted)
-      return;
-    send(*slice, readout, *piece, now_ns);
+    piece = *next;
+    if (piece.bytes == 0 || run.bytes + piece.bytes > most) break;
+    if (!has_room && try_take() != shaping::Credit::granted) break;
+    run.fragments += piece.fragments;
+    run.bytes += piece.bytes;
+    send(*slice, readout, piece, now_ns);
   }
+  if (has_room) shaper_->take(run, now_ns);
+  return shaping::Credit::granted;
 }
 
 std::optional<RequestCutter::Piece> Collector::piece_of(BuiltSlice& slice, std::uint32_t readout) {
@@ -296,7 +310,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const RequestCutt
                   {slice.id(), slice.attempt(), wire::kAllSources, piece.offset, piece.length,
                    static_cast<std::uint32_t>(slice.slot)});
   accounts_.requested(readout, slice.gathering.parts[readout], piece.bytes,
-                      {slice.id(), piece.offset, piece.fragments, now_ns, 0, 0});
+                      {slice.id(), piece.offset, piece.fragments, now_ns, 0});
   overdraft_.note_progress(now_ns);
   if (!cutter_.advance(slice, readout, piece)) schedule_.remove(slice, readout);
 }

@@ -162,8 +162,8 @@ class Collector {
   void send_beyond(assembly::BuiltSlice& slice, std::uint32_t readout, TimeNs now_ns);
   void send(assembly::BuiltSlice& slice, std::uint32_t readout, const RequestCutter::Piece& piece,
             TimeNs now_ns);
-  // After a granted request of `bytes`, before which so much was outstanding.
-  void send_run(std::uint32_t readout, std::uint64_t bytes, std::uint64_t outstanding, TimeNs now_ns);
+  shaping::Credit send_run(assembly::BuiltSlice& first, std::uint32_t readout, RequestCutter::Piece piece,
+                           TimeNs now_ns);
   [[nodiscard]] std::optional<RequestCutter::Piece> piece_of(assembly::BuiltSlice& slice,
                                                              std::uint32_t readout);
   // Starts the deadlines of slices before `order` that a lost readout holds up, although no request could be

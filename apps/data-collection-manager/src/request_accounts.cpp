@@ -36,7 +36,6 @@ void RequestAccounts::leave(const assembly::BuiltSlice& slice) {
     const Part& part = slice.gathering.parts[readout];
     of.late_fragments += part.owed_fragments;
     of.late_bytes += part.owed_bytes;
-    if (part.owed_fragments > 0 && !of.pending.empty()) of.pending.forget(slice.id());
   }
 }
 

@@ -24,8 +24,6 @@ bool is_to_be_requested(const FragmentProgress& progress, bool ahead) {
   return progress.state == state && progress.have == 0 && !progress.sent_ahead;
 }
 
-std::uint64_t whole_up_to(std::uint64_t piece) { return kWholePieces * piece; }
-
 // The fragments of a request that is put together. Its one length limit applies to each of them: all of
 // unknown size may be as long as the longest.
 class PieceSizes {
@@ -60,6 +58,12 @@ class PieceSizes {
 
 }  // namespace
 
+void RequestCutter::begin_round() {
+  piece_bytes_ = std::min(shaper_.piece_bytes(), limits_.piece_bytes_max);
+  whole_bytes_ = piece_bytes_ > 0 ? kWholePieces * piece_bytes_ : UINT64_MAX;
+  whole_length_ = piece_bytes_ > 0 ? payload_of(whole_bytes_) : limits_.range_bytes;
+}
+
 std::optional<RequestCutter::Piece> RequestCutter::cut(BuiltSlice& slice, std::uint32_t readout) {
   Gathering& gathering = slice.gathering;
   const auto first = [&] { return gathering.parts[readout].first_range; };
@@ -77,7 +81,7 @@ RequestCutter::Piece RequestCutter::next_of_range(const Gathering::Range& range)
   piece.range = true;
   piece.fragments = 1;
   piece.offset = range.offset;
-  const std::uint64_t most = piece_bytes();
+  const std::uint64_t most = piece_bytes_;
   piece.length = range.length > 0 ? range.length : sizes_.of(range.source).bytes();
   if (most > 0 && piece.length + wire::kHeaderBytes > most + most / 2) piece.length = payload_of(most);
   piece.bytes = std::uint64_t{piece.length} + wire::kHeaderBytes;
@@ -90,24 +94,25 @@ std::optional<RequestCutter::Piece> RequestCutter::next_sources(BuiltSlice& slic
   Gathering& gathering = slice.gathering;
   const std::vector<SourceId>& all = gathering.selection->by_readout[readout];
   Gathering::Part& part = gathering.parts[readout];
-  const std::uint64_t most = piece_bytes();
   const auto count = static_cast<std::uint32_t>(all.size());
-  const bool in_window = count <= shaper_.fragments_max();
-  std::size_t fragments_max = std::min<std::size_t>(wire::kSetSourcesMax, shaper_.fragments_max());
-  // More than the window would wait until no other readout has a request, and these go on asking.
-  if (!strict_ && !in_window) fragments_max = std::max<std::size_t>(1, fragments_max / 2);
+  const std::uint32_t shaper_max = shaper_.fragments_max();
+  const bool in_window = count <= shaper_max;
   Piece piece;
-  piece.length = limits_.range_bytes;
+  piece.length = whole_length_;
   const std::uint64_t whole = sizes_.knows_all(readout) ? answer_bytes(count, sizes_.bytes(readout)) : 0;
   const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;
-  if (untouched && in_window && (most == 0 || (sizes_.knows_all(readout) && whole <= whole_up_to(most)))) {
+  const bool fits = piece_bytes_ == 0 || (sizes_.knows_all(readout) && whole <= whole_bytes_);
+  if (untouched && in_window && fits) {
     piece.all = true;
     piece.fragments = count;
     piece.bytes = whole;
     piece.end = count;
-    if (most > 0) piece.length = payload_of(whole_up_to(most));
     return piece;
   }
+  const std::uint64_t most = piece_bytes_;
+  std::size_t fragments_max = std::min<std::size_t>(wire::kSetSourcesMax, shaper_max);
+  // More than the window would wait until no other readout has a request, and these go on asking.
+  if (!strict_ && !in_window) fragments_max = std::max<std::size_t>(1, fragments_max / 2);
   sources_.clear();
   PieceSizes sizes(most > 0);
   const std::uint32_t guess = most > 0 ? sizes_.guess(readout, most) : 0;
@@ -117,17 +122,17 @@ std::optional<RequestCutter::Piece> RequestCutter::next_sources(BuiltSlice& slic
     const FragmentProgress& progress = slice.progress[index];
     const bool begun = part.offset > 0 && at == part.next;
     if (begun && !is_awaited(progress.state)) continue;
-    if (begun) return rest_of(all[at], index, part, most);
+    if (begun) return rest_of(all[at], index, part);
     if (part.again && !is_to_be_requested(progress, gathering.ahead)) continue;
     const bool known = sizes_.of(index).known();
     PieceSizes more = sizes;
     more.add(known ? sizes_.of(index).bytes() : guess, known);
-    if (most > 0 && piece.fragments > 0 && more.together() > whole_up_to(most)) break;
+    if (piece.fragments > 0 && more.together() > whole_bytes_) break;
     if (sources_.size() == fragments_max) break;
     sources_.push_back(all[at]);
     sizes = more;
     ++piece.fragments;
-    if (most > 0 && sizes.together() > whole_up_to(most)) {  // one alone, and larger
+    if (sizes.together() > whole_bytes_) {  // one alone, and larger
       piece.bytes = most;
       piece.length = payload_of(most);
       const bool cut = sizes_.of(index).bytes() > piece.length;
@@ -142,14 +147,15 @@ std::optional<RequestCutter::Piece> RequestCutter::next_sources(BuiltSlice& slic
     return std::nullopt;
   }
   piece.bytes = sizes.all_known() ? sizes.together() : sizes.bytes();
-  if (most > 0) piece.length = sizes.all_known() ? payload_of(whole_up_to(most)) : sizes.longest();
+  if (most > 0 && !sizes.all_known()) piece.length = sizes.longest();
   return piece;
 }
 
 // Returns the next range of a fragment, assuming the length of the source's last one. If the fragment is
 // longer, the assembler requests the rest.
 RequestCutter::Piece RequestCutter::rest_of(SourceId source, assembly::SourceIndex index,
-                                            const Gathering::Part& part, std::uint64_t most) {
+                                            const Gathering::Part& part) {
+  const std::uint64_t most = piece_bytes_;
   const std::uint32_t expected = sizes_.of(index).bytes();
   const std::uint32_t rest = expected > part.offset ? expected - part.offset : 1;
   Piece piece;

@@ -39,6 +39,8 @@ class RequestCutter {
                 const shaping::Shaper& shaper)
       : limits_(limits), assembler_(assembler), sizes_(sizes), shaper_(shaper), strict_(shaper.strict()) {}
 
+  // A round of requests begins: the shaper's pieces have one length in it.
+  void begin_round();
   // Returns the next request to this readout; nullopt if no further one is needed.
   [[nodiscard]] std::optional<Piece> cut(assembly::BuiltSlice& slice, std::uint32_t readout);
   // Returns the sources of the last piece, unless it is for all of them.
@@ -48,13 +50,10 @@ class RequestCutter {
   bool advance(assembly::BuiltSlice& slice, std::uint32_t readout, const Piece& piece);
 
  private:
-  [[nodiscard]] std::uint64_t piece_bytes() const {
-    return std::min(shaper_.piece_bytes(), limits_.piece_bytes_max);
-  }
   [[nodiscard]] Piece next_of_range(const assembly::Gathering::Range& range);
   [[nodiscard]] std::optional<Piece> next_sources(assembly::BuiltSlice& slice, std::uint32_t readout);
   [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index,
-                              const assembly::Gathering::Part& part, std::uint64_t most);
+                              const assembly::Gathering::Part& part);
   void note_asked(assembly::BuiltSlice& slice, const Piece& piece);
 
   Limits limits_;
@@ -62,6 +61,10 @@ class RequestCutter {
   SizeEstimates& sizes_;
   const shaping::Shaper& shaper_;
   const bool strict_;  // no request exceeds the shaper's window
+  // In this round.
+  std::uint64_t piece_bytes_ = 0;   // longest piece; 0: whole fragments
+  std::uint64_t whole_bytes_ = 0;   // a request for whole fragments has at most so many, with headers
+  std::uint32_t whole_length_ = 0;  // each of its fragments
   std::vector<SourceId> sources_;
 };
 

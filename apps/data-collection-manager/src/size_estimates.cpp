@@ -14,11 +14,6 @@ constexpr std::uint32_t kGuessMin = 16;
 
 }  // namespace
 
-std::uint32_t payload_of(std::uint64_t frame_bytes) {
-  const std::uint64_t payload = frame_bytes > wire::kHeaderBytes ? frame_bytes - wire::kHeaderBytes : 1;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(payload, UINT32_MAX));
-}
-
 std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes) {
   const bool is_long = bytes > wire::kBlockRowBytes + wire::kBlockFragmentMax;  // counted with its header
   if (fragments == 1) return is_long ? bytes : bytes - wire::kBlockRowBytes + wire::kHeaderBytes;

@@ -2,7 +2,9 @@
 
 #include <weir/assembly/assembler.hpp>
 #include <weir/shaping/expected_size.hpp>
+#include <weir/wire/frame.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +13,10 @@
 namespace weir::dcm {
 
 // Returns the payload of a frame with so many bytes; at least 1.
-[[nodiscard]] std::uint32_t payload_of(std::uint64_t frame_bytes);
+[[nodiscard]] inline std::uint32_t payload_of(std::uint64_t frame_bytes) {
+  const std::uint64_t payload = frame_bytes > wire::kHeaderBytes ? frame_bytes - wire::kHeaderBytes : 1;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(payload, UINT32_MAX));
+}
 // Returns the bytes of an answer with this many fragments: with a block's header in addition, unless a single
 // fragment has its own frame.
 [[nodiscard]] std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes);

@@ -40,7 +40,7 @@ struct Slice {
 
 // Requests two fragments with 100 bytes each.
 void request(RequestAccounts& accounts, Slice& of, TimeNs now_ns = 0) {
-  accounts.requested(0, of.part(), 200, {of.slice.id(), 0, 2, now_ns, 0, 0});
+  accounts.requested(0, of.part(), 200, {of.slice.id(), 0, 2, now_ns, 0});
 }
 
 std::string report(RequestAccounts& accounts, TimeNs now_ns = 0) {

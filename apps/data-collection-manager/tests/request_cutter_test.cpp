@@ -33,6 +33,7 @@ struct Cutting {
   }
   // Cuts one request of readout 0 and sends it.
   RequestCutter::Piece next() {
+    cutter->begin_round();
     const auto piece = cutter->cut(slice, 0);
     REQUIRE(piece.has_value());
     more = cutter->advance(slice, 0, *piece);

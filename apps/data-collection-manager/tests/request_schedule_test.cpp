@@ -28,7 +28,7 @@ struct Slices {
     return slice;
   }
   void owe(assembly::BuiltSlice& slice, std::uint32_t readout, std::uint64_t bytes) {
-    accounts.requested(readout, slice.gathering.parts[readout], bytes, {slice.id(), 0, 1, 0, 0, 0});
+    accounts.requested(readout, slice.gathering.parts[readout], bytes, {slice.id(), 0, 1, 0, 0});
     schedule.touch(readout);
   }
   std::optional<std::uint32_t> next() {
