@@ -7,12 +7,13 @@
 namespace weir::session_test {
 namespace {
 
-constexpr std::uint16_t kSupervisorPort = 19'000;
+constexpr std::uint16_t kFalseSupervisorPort = 19'000;
 constexpr std::size_t kDecidedMax = 20;
 
 }  // namespace
 
-FalseSupervisor::FalseSupervisor(MemoryFarm& farm) : farm_(farm), listener_(farm.network(), kSupervisorPort) {
+FalseSupervisor::FalseSupervisor(MemoryFarm& farm)
+    : farm_(farm), listener_(farm.network(), kFalseSupervisorPort) {
   for (const config::NodePlan& node : farm.plan().nodes) {
     if (node.role != Role::supervisor) nodes_.push_back(node.name);
   }

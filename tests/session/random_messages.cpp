@@ -14,9 +14,9 @@
 namespace weir::session_test {
 namespace {
 
-constexpr std::uint64_t kOdd[] = {0, 1, 0xff, 0xffff, 0x10000, 0xffffffff, 1ULL << 62, ~0ULL};
+constexpr std::uint64_t kOddNumbers[] = {0, 1, 0xff, 0xffff, 0x10000, 0xffffffff, 1ULL << 62, ~0ULL};
 
-std::uint64_t odd(Random& random) { return kOdd[random.below(std::size(kOdd))]; }
+std::uint64_t odd(Random& random) { return kOddNumbers[random.below(std::size(kOddNumbers))]; }
 
 std::uint64_t slice(Random& random, const Surroundings& around) {
   if (random.one_in(12)) return odd(random);

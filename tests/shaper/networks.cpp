@@ -8,7 +8,7 @@
 namespace weir::packet_model {
 namespace {
 
-constexpr double kBurst = 16'384;
+constexpr double kBurstBytes = 16'384;
 constexpr double kSliceMax = 4e6;     // bytes: a run has some slices
 constexpr double kUnderWayMax = 4e6;  // bytes that a line holds: a run has some round trips
 constexpr double kPackets = 60e3;
@@ -102,7 +102,7 @@ void draw_dcms(Random& random, PullNetwork& network, double rate) {
   LinkSpec port;
   port.rates = {{0, rate}};
   port.buffer_bytes = random.log_uniform(30e3, 2e6);
-  port.burst_bytes = one_in(random, 3) ? 0 : kBurst;
+  port.burst_bytes = one_in(random, 3) ? 0 : kBurstBytes;
   if (one_in(random, 8)) port.loss = random.log_uniform(1e-6, 1e-4);
   DcmSpec dcm;
   dcm.readouts = static_cast<std::uint32_t>(network.readouts.size());

@@ -15,7 +15,7 @@ using google::protobuf::util::MessageDifferencer;
 
 namespace {
 
-Expected<config::ReplayContents, std::string> recording(const std::string& path) {
+Expected<config::ReplayContents, std::string> recorded_sources(const std::string& path) {
   if (path != "folder") return Unexpected<std::string>("'" + path + "': no such folder");
   return config::ReplayContents{{SourceId(1000), SourceId(2000), SourceId(3000)}, 1, 3000, 2000};
 }
@@ -45,7 +45,7 @@ Laid laid(const std::string& text) {
   auto file = config::read_farm(text, "farm.yaml");
   INFO((file ? "" : config::to_text(file.error())));
   REQUIRE(file.has_value());
-  auto plan = config::expand(file->farm, file->locations, recording);
+  auto plan = config::expand(file->farm, file->locations, recorded_sources);
   INFO((plan ? "" : config::to_text(plan.error())));
   REQUIRE(plan.has_value());
   return {std::move(*file), std::move(*plan)};
@@ -54,7 +54,7 @@ Laid laid(const std::string& text) {
 std::string node_problems(const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   if (!file) return config::to_text(file.error());
-  return config::to_text(config::validate(file->farm, file->locations, recording));
+  return config::to_text(config::validate(file->farm, file->locations, recorded_sources));
 }
 
 constexpr const char* kTestBeam =

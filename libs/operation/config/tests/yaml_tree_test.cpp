@@ -9,7 +9,7 @@ using namespace weir;
 
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string syntax_error(const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   REQUIRE_FALSE(file.has_value());
   CHECK(file.error().front().kind == config::ProblemKind::syntax);
@@ -19,26 +19,27 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE("broken YAML is refused with its line") {
-  CHECK(refusal("dcm:\n  credits: 3\n count: 4\n") == "farm.yaml:3: not valid YAML: end of map not found");
-  CHECK(refusal("dcm:\n\tcredits: 3\n") == "farm.yaml:2: not valid YAML: illegal map value");
-  CHECK_THAT(refusal("readout:\n  masked: [1, 2\n"),
+  CHECK(syntax_error("dcm:\n  credits: 3\n count: 4\n") ==
+        "farm.yaml:3: not valid YAML: end of map not found");
+  CHECK(syntax_error("dcm:\n\tcredits: 3\n") == "farm.yaml:2: not valid YAML: illegal map value");
+  CHECK_THAT(syntax_error("readout:\n  masked: [1, 2\n"),
              Catch::ContainsSubstring("end of sequence flow not found"));
 }
 
 TEST_CASE("an empty file is refused") {
-  CHECK(refusal("") == "farm.yaml: holds no keys");
-  CHECK(refusal("# nothing but a comment\n") == "farm.yaml: holds no keys");
+  CHECK(syntax_error("") == "farm.yaml: holds no keys");
+  CHECK(syntax_error("# nothing but a comment\n") == "farm.yaml: holds no keys");
 }
 
 TEST_CASE("two documents in one file are refused") {
-  CHECK(refusal("farm: a\n---\nfarm: b\n") == "farm.yaml: holds more than one YAML document ('---')");
+  CHECK(syntax_error("farm: a\n---\nfarm: b\n") == "farm.yaml: holds more than one YAML document ('---')");
 }
 
 TEST_CASE("YAML features that farm files do not use are rejected") {
-  CHECK(refusal("dcm: &x {credits: 1}\nreadout: *x\n") ==
+  CHECK(syntax_error("dcm: &x {credits: 1}\nreadout: *x\n") ==
         "farm.yaml:2: an alias (*name) is not allowed: write the value out");
-  CHECK(refusal("farm: !!str a\n") == "farm.yaml:1: a tag (!name) is not allowed");
-  CHECK(refusal("{[a]: b}\n") == "farm.yaml:1: a key has to be a plain word");
+  CHECK(syntax_error("farm: !!str a\n") == "farm.yaml:1: a tag (!name) is not allowed");
+  CHECK(syntax_error("{[a]: b}\n") == "farm.yaml:1: a key has to be a plain word");
 }
 
 TEST_CASE("a bomb of aliases is refused at the first of them") {
@@ -47,23 +48,23 @@ TEST_CASE("a bomb of aliases is refused at the first of them") {
     const std::string before = "*a" + std::to_string(i - 1);
     text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before + "]\n";
   }
-  CHECK(refusal(text) == "farm.yaml:2: an alias (*name) is not allowed: write the value out");
+  CHECK(syntax_error(text) == "farm.yaml:2: an alias (*name) is not allowed: write the value out");
 }
 
 TEST_CASE("deep nesting is refused") {
   const std::string open(1000, '[');
   const std::string close(1000, ']');
-  CHECK(refusal("farm: " + open + close + "\n") == "farm.yaml:1: nested deeper than 16 levels");
+  CHECK(syntax_error("farm: " + open + close + "\n") == "farm.yaml:1: nested deeper than 16 levels");
 }
 
 TEST_CASE("a huge file is refused") {
   const std::string text(config::kFarmFileBytesMax + 1, '#');
-  CHECK(refusal(text) == "farm.yaml: larger than 16777216 bytes");
+  CHECK(syntax_error(text) == "farm.yaml: larger than 16777216 bytes");
 }
 
 TEST_CASE("input that is not text is rejected with its line") {
-  CHECK(refusal("farm: a\nrun: \xff\xfe\n") == "farm.yaml:2: not UTF-8 text");
-  CHECK(refusal(std::string("farm: a\n\0", 9)) == "farm.yaml:2: holds a zero byte: not a text file");
+  CHECK(syntax_error("farm: a\nrun: \xff\xfe\n") == "farm.yaml:2: not UTF-8 text");
+  CHECK(syntax_error(std::string("farm: a\n\0", 9)) == "farm.yaml:2: holds a zero byte: not a text file");
 }
 
 TEST_CASE("a long or unprintable value is shown cut and in one line") {

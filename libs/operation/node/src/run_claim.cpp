@@ -16,7 +16,7 @@
 namespace weir::node {
 namespace {
 
-constexpr mode_t kMode = 0666;
+constexpr mode_t kClaimMode = 0666;
 constexpr std::string_view kId = "id: \"";
 constexpr int kHexadecimal = 16;
 
@@ -30,7 +30,7 @@ std::string text_of(RunNumber run, const std::string& farm, std::uint64_t id) {
 }
 
 bool write_new(const std::string& path, const std::string& text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kClaimMode);
   if (file < 0) return false;
   const ssize_t written = ::write(file, text.data(), text.size());
   const int error = written < 0 ? errno : ENOSPC;

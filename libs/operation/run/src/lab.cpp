@@ -37,7 +37,7 @@ config::Problems problems_without_a_run(const config::LabFile& file) {
   return problems;
 }
 
-constexpr bool kStays = true;
+constexpr bool kLabStays = true;
 
 Expected<lab::LabPlan, std::string> plan_of(const LabOptions& options, bool stays = false) {
   const auto file = load_lab(options.lab_file, options.sets);
@@ -102,7 +102,7 @@ void print_switch_memory(const lab::LabPlan& plan, std::FILE* out) {
 }  // namespace
 
 int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
-  const auto plan = plan_of(options, kStays);
+  const auto plan = plan_of(options, kLabStays);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
   if (!lab::names_present(plan->name).empty()) {
     return refuse(
