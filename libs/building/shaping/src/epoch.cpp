@@ -25,6 +25,11 @@ DurationNs Epoch::quantile(double share) {
   return DurationNs{quantile_of(times_us10, count, share * static_cast<double>(count - 1))} * 100;
 }
 
+void RecentRates::note(double rate) {
+  rates_[seen_++ % tuning::kMany] = rate;
+  best_ = best_of(tuning::kMany);
+}
+
 double RecentRates::full() const {
   const std::size_t count = std::min<std::size_t>(seen_, tuning::kMany);
   if (count == 0) return 0;

@@ -24,19 +24,20 @@ struct Epoch {
 // The rates of recent epochs, in bytes per ns. Pure.
 class RecentRates {
  public:
-  void note(double rate) { rates_[seen_++ % tuning::kMany] = rate; }
-  void forget() { seen_ = 0; }
+  void note(double rate);
+  void forget() { *this = {}; }
   [[nodiscard]] std::size_t seen() const { return seen_; }
   // Returns the rate of a full port: a high quantile instead of the maximum, because after an idle moment a
   // port may send faster than it can sustain. 0: no measurement.
   [[nodiscard]] double full() const;
   // Returns the highest of the last `epochs`.
   [[nodiscard]] double best_of(std::size_t epochs) const;
-  [[nodiscard]] double best() const { return best_of(tuning::kMany); }
+  [[nodiscard]] double best() const { return best_; }  // of all
 
  private:
   std::array<double, tuning::kMany> rates_{};
   std::size_t seen_ = 0;
+  double best_ = 0;
 };
 
 }  // namespace weir::shaping

@@ -47,6 +47,9 @@ TEST_CASE("the best rate is of so many epochs, the latest ones") {
   CHECK(rates.best_of(1) == 2);
   CHECK(rates.best_of(2) == 3);
   CHECK(rates.best_of(3) == 2 * tuning::kMany - 1);
+  CHECK(rates.best() == 2 * tuning::kMany - 1);
+  for (std::size_t i = 0; i < tuning::kMany; ++i) rates.note(1);
+  CHECK(rates.best() == 1);
 }
 
 TEST_CASE("forgotten rates no longer count") {
@@ -56,6 +59,7 @@ TEST_CASE("forgotten rates no longer count") {
   CHECK(rates.seen() == 0);
   CHECK(rates.full() == 0);
   CHECK(rates.best_of(4) == 0);
+  CHECK(rates.best() == 0);
   rates.note(1);
   CHECK(rates.full() == 1);
 }
