@@ -18,6 +18,7 @@ std::optional<PendingRequests::Answered> PendingRequests::take_answered(SliceId 
   if (slice != last_.slice || offset != last_.offset || last_.fragments == 0) return std::nullopt;
   const auto is_meant = [&](const Question& one) { return one.slice == slice && one.offset == offset; };
   auto at = std::find_if(asked_.begin() + static_cast<std::ptrdiff_t>(oldest_), asked_.end(), is_meant);
+  if (at == asked_.end()) return std::nullopt;  // forgotten: says nothing of the others
   std::optional<Answered> answered;
   for (; last_.fragments > 0 && at != asked_.end(); ++at) {
     if (!is_meant(*at) || at->fragments > last_.fragments) break;

@@ -49,6 +49,19 @@ TEST_CASE("a range is answered by its own bytes, and the answers before it are n
   CHECK_FALSE(pending.take_answered(SliceId(5), 0).has_value());
 }
 
+TEST_CASE("the report of a forgotten request leaves the others") {
+  PendingRequests pending;
+  pending.ask(question(5, 1));
+  pending.ask(question(6, 1));
+  pending.ask(question(7, 1));
+  pending.answer(answer(6, 1, 100));
+  REQUIRE(pending.take_answered(SliceId(6), 0).has_value());
+  pending.answer(answer(5, 1, 100));
+  CHECK_FALSE(pending.take_answered(SliceId(5), 0).has_value());
+  pending.answer(answer(7, 1, 100));
+  CHECK(pending.take_answered(SliceId(7), 0).has_value());
+}
+
 TEST_CASE("requests for fragments of one slice are answered one after the other, and share the bytes") {
   PendingRequests pending;
   const bool both_reported = GENERATE(true, false);
