@@ -5,7 +5,7 @@
     sudo apps/switch/tests/frame_rate.py build/release --testpmd /usr/bin/dpdk-testpmd --plugins /usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0
 
 The generator (AF_PACKET, transmit ring) is on core 0, the forwarder on core 1. The search halves the interval of rates.
-testpmd forwards between the same interfaces (net_af_packet, no huge pages). Prints a row of a table for each length.
+testpmd forwards between the same interfaces, with AF_PACKET and with AF_XDP (no huge pages). Prints a row of a table for each length.
 """
 import argparse
 import os
@@ -76,13 +76,14 @@ class Forwarder:
 
 
 def trial(generator, length, rate, seconds):
-    before, reached, core = count("d1"), count("h0"), core_s()
+    before, reached, core, began = count("d1"), count("h0"), core_s(), time.monotonic()
     out = subprocess.run(["taskset", "-c", "0", generator, "d0", ADDRESS, str(length), str(rate), str(seconds)],
                          check=True, capture_output=True, text=True).stdout.split()
     passed = float(out[1])
     time.sleep(0.3)
     sent, arrived = count("h0") - reached, count("d1") - before  # a frame that did not reach the forwarder is none
-    return sent / passed, arrived / passed, 1 - arrived / max(1, sent), (core_s() - core) / passed
+    used = (core_s() - core) / (time.monotonic() - began)
+    return sent / passed, arrived / passed, 1 - arrived / max(1, sent), used
 
 
 def search(generator, length, seconds):
@@ -109,13 +110,14 @@ def forwarders(options, folder):
     yield "weir-switch", command, "switching queues="
     yield "weir-switch, busy_poll_us=200", [*command, "--set", "busy_poll_us=200"], "switching queues="
     if options.testpmd:
-        plugins = []
-        for name in ("mempool_ring", "bus_vdev", "net_af_packet"):
-            plugins += ["-d", str(next(pathlib.Path(options.plugins).glob(f"librte_{name}.so*")))]
-        devices = [f"--vdev=net_af_packet{i},iface=h{i},blocksz=65536,framesz=2048,framecnt=4096" for i in (0, 1)]
-        yield "testpmd", [options.testpmd, "-l", "0,1", "--no-huge", "--no-pci", "-m", "256", *plugins, *devices, "--",
-                          "--total-num-mbufs=32768", "--forward-mode=io", "--auto-start", "--stats-period", "100",
-                          "--no-mlockall"], "packet forwarding"
+        for name, settings in (("net_af_packet", ",blocksz=65536,framesz=2048,framecnt=4096"), ("net_af_xdp", "")):
+            plugins = []
+            for plugin in ("mempool_ring", "bus_vdev", name):
+                plugins += ["-d", str(next(pathlib.Path(options.plugins).glob(f"librte_{plugin}.so*")))]
+            devices = [f"--vdev={name}{i},iface=h{i}{settings}" for i in (0, 1)]
+            yield f"testpmd, {name}", [options.testpmd, "-l", "0,1", "--no-huge", "--no-pci", "-m", "256", *plugins, *devices,
+                                       "--", "--total-num-mbufs=32768", "--forward-mode=io", "--auto-start",
+                                       "--stats-period", "100", "--no-mlockall"], "packet forwarding"
 
 
 def main():
