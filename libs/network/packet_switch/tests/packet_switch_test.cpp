@@ -81,6 +81,14 @@ std::uint64_t accounted(const SwitchCounts& counts) {
   return counts.sent() + counts.dropped() + control + counts.held;
 }
 
+// Runs the switch until it ends. Returns false if it does not.
+bool ends(Network& network) {
+  const TimeNs end = monotonic_now_ns() + kPatience;
+  bool runs = true;
+  while (runs && monotonic_now_ns() < end) runs = network.machine->run();
+  return !runs;
+}
+
 TEST_CASE("frames pass from interface to interface, unchanged, and are counted") {
   NEEDS_ROOT();
   in_own_space([] {
@@ -200,10 +208,7 @@ TEST_CASE("a switch that polls serves a ring at its rate, and ends with its inte
     network.send(frame_to(kFirstAddress), 50);
     CHECK(network.receive(50) == 50);
     REQUIRE(std::system("ip link del h1") == 0);
-    const TimeNs end = monotonic_now_ns() + kPatience;
-    bool runs = true;
-    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
-    CHECK_FALSE(runs);
+    CHECK(ends(network));
   });
 }
 
@@ -213,10 +218,7 @@ TEST_CASE("removing an interface ends its switch") {
     Network network(100);
     REQUIRE(network.machine->run());
     REQUIRE(std::system("ip link del h1") == 0);
-    const TimeNs end = monotonic_now_ns() + kPatience;
-    bool runs = true;
-    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
-    CHECK_FALSE(runs);
+    CHECK(ends(network));
   });
 }
 
@@ -227,10 +229,7 @@ TEST_CASE("a removed interface ends its switch, also after its link was down") {
     REQUIRE(std::system("ip link set h1 down") == 0);
     REQUIRE(network.machine->run());
     REQUIRE(std::system("ip link del h1") == 0);
-    const TimeNs end = monotonic_now_ns() + kPatience;
-    bool runs = true;
-    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
-    CHECK_FALSE(runs);
+    CHECK(ends(network));
   });
 }
 
