@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the code blocks of a page, in their order, in an empty folder.
 
-    run_blocks.py PAGE [--tagged] [--slices N] [--seconds N]
+    run_blocks.py PAGE [--tagged] [--labs yes|no] [--slices N] [--seconds N]
 
 A block with `file=NAME` in its first line is written to NAME. A block of kind `sh` runs under `bash -e` and must succeed, one of
 kind `sh fails` must not. Blocks without a kind show output and are left out. `weir` comes from PATH; `configs` is the project's.
 
 --tagged: only blocks of kind `sh tested` run, as in a clone: `build/release` is the build tree of that `weir`. HOME is the folder.
---slices: runs of more than N slices end after N. --seconds: `weir run` ends after N seconds.
+--labs: only the blocks that play a network (with `--lab`), or only the others. --slices: runs of more than N slices end after N.
+--seconds: `weir run` ends after N seconds.
 """
 import argparse
 import os
@@ -35,7 +36,7 @@ def link_build(folder):
     folder.joinpath("build/release").symlink_to(pathlib.Path(shutil.which("weir")).resolve().parents[1])
 
 
-def run(page, tagged, slices, seconds):
+def run(page, tagged, labs, slices, seconds):
     ran = 0
     with tempfile.TemporaryDirectory(prefix="weir-docs-") as name:
         folder = pathlib.Path(name)
@@ -51,7 +52,7 @@ def run(page, tagged, slices, seconds):
                 continue
             if written:
                 folder.joinpath(written.group(1)).write_text(body)
-            elif kinds[:1] == ["sh"]:
+            elif kinds[:1] == ["sh"] and labs in (None, "--lab " in body):
                 ended = subprocess.run(["bash", "-e", "-c", shorten(body, slices, seconds)], cwd=folder, capture_output=True, text=True,
                                        timeout=240, env=environment)
                 ran += 1
@@ -66,7 +67,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--tagged", action="store_true")
+    parser.add_argument("--labs", choices=("yes", "no"))
     parser.add_argument("--slices", type=int, default=sys.maxsize)
     parser.add_argument("--seconds", type=int)
     given = parser.parse_args()
-    sys.exit(run(given.page, given.tagged, given.slices, given.seconds))
+    labs = None if given.labs is None else given.labs == "yes"
+    sys.exit(run(given.page, given.tagged, labs, given.slices, given.seconds))

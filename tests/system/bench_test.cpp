@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 using namespace weir::system_test;
 namespace json = boost::json;
 
-TEST_CASE("a point of incast is a line of JSON, with what its pictures are drawn of, and a table") {
+TEST_CASE("a point of incast is a line of JSON, with what its pictures are drawn of, and a table", "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::filesystem::path out = folder.path() / "out";
@@ -69,7 +69,7 @@ TEST_CASE("a farm on one core and its latency at a low rate are measured beside 
   CHECK_THAT(many.err, ContainsSubstring("--cores 100000: this machine lends 1 to "));
 }
 
-TEST_CASE("a case of the field is measured under each shaper, quiet and busy, and gets a page") {
+TEST_CASE("a case of the field is measured under each shaper, quiet and busy, and gets a page", "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::filesystem::path out = folder.path() / "out";

@@ -55,7 +55,7 @@ TEST_CASE("the filter of a group that fetches sees one step after the other, of 
   CHECK(unseen == 0);
 }
 
-TEST_CASE("a line that fails costs a remote group that fetches time, and no slice or fragment") {
+TEST_CASE("a line that fails costs a remote group that fetches time, and no slice or fragment", "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   std::vector<std::string> arguments = sets({"run.duration_s=0", "trigger.rate_hz=120"});

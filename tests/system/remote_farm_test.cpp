@@ -56,7 +56,7 @@ void check_nothing_lost(const TemporaryFolder& folder, const FarmEnd& end) {
 
 }  // namespace
 
-TEST_CASE("a line that fails for seconds costs a remote group time, and no slice or fragment") {
+TEST_CASE("a line that fails for seconds costs a remote group time, and no slice or fragment", "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const FarmEnd end =
@@ -65,7 +65,7 @@ TEST_CASE("a line that fails for seconds costs a remote group time, and no slice
   check_nothing_lost(folder, end);
 }
 
-TEST_CASE("a line that fails for longer than the lease delays the remote slices until it is back") {
+TEST_CASE("a line that fails for longer than the lease delays the remote slices until it is back", "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const FarmEnd end = run_with_outages(folder, "1000", "[{at_s: 1, for_s: 8}]");

@@ -264,7 +264,8 @@ void check_rights(pid_t pid) {
 }  // namespace
 
 TEST_CASE(
-    "a farm behind software switches and slow cards that pause has a ring for each DCM, and loses no frame") {
+    "a farm behind software switches and slow cards that pause has a ring for each DCM, and loses no frame",
+    "[.lab]") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::vector<std::string> arguments{"--lab", config_file("lab/mesh-6.yaml"), "--slices", "120"};
