@@ -307,7 +307,7 @@ void World::decision_arrives(std::uint8_t dcm) {
 
 void World::filtering_arrives(std::uint8_t dcm, const Row& row) {
   FilterNote note;
-  if (row.code != 0) note.alone = Lease{SliceId(row.slice), Attempt(row.attempt)};
+  if (row.code != 0) note.suspect = Lease{SliceId(row.slice), Attempt(row.attempt)};
   machine_->filtering(node(dcm), note, farm_.now);
   Connection& link = farm_.to_dcm[dcm];
   if (row.code != 0 && link.connector) link.to_connector.send({row});

@@ -197,6 +197,7 @@ TEST_CASE("other slices are filtered and stored, whatever a filter does to its p
                "filter.parameters.seed=" + std::to_string(seed), "--set", "dcm.processing_units=2", "--set",
                "dcm.deadline_ms=20000"});  // on a busy machine workers start slowly
   const FarmEnd end = run.finish(Seconds(60 + slices / 5));
+  INFO(describe(end));
   CHECK_BALANCED(end, 3);
   CHECK(end.summary.count("triggered") == static_cast<std::uint64_t>(slices));
   CHECK(end.summary.count("rejected") == 0);
@@ -219,4 +220,27 @@ TEST_CASE("other slices are filtered and stored, whatever a filter does to its p
   CHECK(stored == end.summary.count("stored"));
   std::printf("soak: %llu slices stored, %llu of them as poison\n", static_cast<unsigned long long>(stored),
               static_cast<unsigned long long>(poison));
+}
+
+TEST_CASE("a slice that hangs in a filter beside one that kills is not lost, and the other one is poison") {
+  constexpr std::uint64_t kHangs = 40;
+  constexpr std::uint64_t kKills = 41;
+  const TemporaryFolder folder;
+  const std::string farm = folder.write("farm.yaml", farm_text(false));
+  FarmRun run(
+      folder, farm,
+      {"--slices", "300", "--set", std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/misbehaves.so",
+       "--set", "filter.parameters.hangs=" + std::to_string(kHangs), "--set",
+       "filter.parameters.kills=" + std::to_string(kKills), "--set", "dcm.count=1", "--set",
+       "dcm.processing_units=2", "--set", "dcm.deadline_ms=20000", "--set",
+       "supervisor.lease_ms=4000"});  // it returns before it is taken away
+  const FarmEnd end = run.finish(Seconds(200));
+  INFO(describe(end));
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count_all("discarded") == 0);
+  CHECK(end.summary.count("stored") == 300);
+  StoredRun(run.out()).for_each_slice([](const storage::SliceRecordView& slice) {
+    CAPTURE(slice.head().slice.value);
+    CHECK((slice.head().decision == DecisionKind::poison) == (slice.head().slice.value == kKills));
+  });
 }

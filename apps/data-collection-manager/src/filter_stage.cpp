@@ -16,6 +16,9 @@ namespace {
 using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::SliceDecision;
+using slice_rows::Lease;
+
+Lease lease_of(const BuiltSlice& slice) { return {slice.id(), slice.attempt()}; }
 
 }  // namespace
 
@@ -30,7 +33,7 @@ FilterStage::FilterStage(FilterSettings settings, const FilterSurroundings& arou
       router_(router),
       now_ns_(now_ns),
       runtime_(settings_.runtime, around, builder.memory, builder.assembler.sources()),
-      isolation_(settings_.isolation_ns),
+      isolation_(settings_.isolation_ns, settings_.runtime.units),
       long_steps_({settings_.long_in_filter_ns, settings_.step_deadline_ns}, builder.slices) {
   histograms_.book([this] { return units().histograms(); });
 }
@@ -122,10 +125,20 @@ void FilterStage::hand_over() {
   steps_ += taken;
 }
 
+// One that was in a filter when its DCM died goes before others can hang beside it: the newest, which was the
+// last to enter that filter.
+BuiltSlice* FilterStage::next_suspect() {
+  BuiltSlice* next = builder_.slices.first_in(BuildState::suspect);
+  builder_.slices.for_each_in(BuildState::suspect, [&next](BuiltSlice& slice) {
+    const std::uint8_t kills = slice.assignment.kills;
+    if (kills > 0 && kills >= next->assignment.kills) next = &slice;
+  });
+  return next;
+}
+
 void FilterStage::isolate() {
   while (true) {
-    const Isolation::Step step =
-        isolation_.step(now_ns_, units().in_flight(), builder_.slices.first_in(BuildState::suspect));
+    const Isolation::Step step = isolation_.step(now_ns_, units().in_flight(), next_suspect());
     if (step.tell) tell_filtering();
     if (!step.job) return;
     builder_.slices.change(*step.job, BuildState::queued);
@@ -292,8 +305,13 @@ void FilterStage::forget_told() {
 void FilterStage::tell_filtering() {
   slice_rows::FilterNote note;
   note.for_long = long_steps_.long_ones();
-  if (isolation_.alone())
-    note.alone = slice_rows::Lease{isolation_.suspect()->id(), isolation_.suspect()->attempt()};
+  if (const BuiltSlice* suspect = isolation_.suspect()) {
+    note.suspect = lease_of(*suspect);
+    for (const BuildState state : {BuildState::filtering, BuildState::abandoned}) {
+      for (const BuiltSlice& slice : builder_.slices.in(state))
+        if (&slice != suspect) note.beside.push_back(lease_of(slice));
+    }
+  }
   v1::Control message;
   slice_codec::encode(note, isolation_.next_serial(), *message.mutable_filtering());
   router_.tell_supervisor(message);

@@ -96,6 +96,8 @@ class FilterStage {
   void show_first(assembly::BuiltSlice& slice);
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
+  // Null: none waits.
+  [[nodiscard]] assembly::BuiltSlice* next_suspect();
   void isolate();
   void act_on(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   void need_more(assembly::BuiltSlice& slice, filter_job::FilterResult& result);

@@ -21,17 +21,19 @@ void Isolation::clear() {
 }
 
 Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting) {
-  const bool patient = now_ns - since_ns_ < patience_ns_;
+  const bool waits = with_units >= units_ || now_ns - since_ns_ < patience_ns_;
   switch (phase_) {
     case Phase::open:
       if (waiting == nullptr) return {};
       enter(Phase::draining, now_ns);
       return step(now_ns, with_units, waiting);
     case Phase::draining:
-      if (with_units > 0 && patient) return {};
-      WEIR_ASSERT(waiting != nullptr);  // otherwise clear() was called
+      if (waiting == nullptr) {
+        clear();  // the suspect was released
+        return {};
+      }
+      if (with_units > 0 && waits) return {};
       current_ = waiting;
-      alone_ = with_units == 0;
       returned_ = false;
       enter(Phase::telling, now_ns);
       return {true, nullptr};
@@ -40,7 +42,7 @@ Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units, assembly:
       enter(Phase::alone, now_ns);
       return {false, current_};
     case Phase::alone:
-      if (!returned_ && patient) return {};
+      if (!returned_ && waits) return {};
       current_ = nullptr;
       enter(Phase::lifting, now_ns);
       return {true, nullptr};

@@ -8,20 +8,22 @@
 
 namespace weir::dcm {
 
-// Decides when a suspect goes to the processing units: alone, and only after the supervisor has been
-// notified. So if the filter kills the process, even with its first instruction, exactly one slice is to
-// blame. Pure.
+// Decides when a suspect goes to the processing units: alone if possible, and only after the supervisor has
+// been notified. So if the filter kills the process, even with its first instruction, the slices that may be
+// to blame are known. Pure.
 //
 //   open ──► draining ──► telling ──► alone ──► lifting ──► open
 //            until no     until the   until the until the
 //            other job    supervisor  job is    supervisor
 //            runs         knows       done      knows
 //
-// Ordinary jobs run only in `open`. If the units do not become idle in time (one of them hangs), the suspect
-// runs anyway and is reported as one of several; if the suspect itself hangs, the other jobs continue.
+// Ordinary jobs run only in `open`. If the units do not become idle in time, because one of them hangs, the
+// suspect runs in a free one; if the suspect itself hangs, the other jobs continue in a free one. So a
+// suspect never waits for a unit: all that the units have when it is reported, runs.
 class Isolation {
  public:
-  explicit Isolation(DurationNs patience_ns) : patience_ns_(patience_ns) {}
+  // `units`: jobs that run side by side; 0: one in the caller's thread.
+  Isolation(DurationNs patience_ns, std::size_t units) : patience_ns_(patience_ns), units_(units) {}
 
   // The units have done with a slice.
   void returned(const assembly::BuiltSlice& slice);
@@ -35,13 +37,12 @@ class Isolation {
     assembly::BuiltSlice* job = nullptr;  // for the units
   };
   // Returns the next step, if it is due; call until it returns none. `with_units`: number of running jobs.
-  // `waiting`: the first suspect that waits, or null.
+  // `waiting`: the next suspect, or null.
   [[nodiscard]] Step step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting);
 
   [[nodiscard]] bool is_open() const { return phase_ == Phase::open; }
   // The suspect to report: with the units, or about to be; null: none.
   [[nodiscard]] const assembly::BuiltSlice* suspect() const { return current_; }
-  [[nodiscard]] bool alone() const { return current_ != nullptr && alone_; }
   // Returns a new serial for the next note, and for anything else that the supervisor has to receive.
   [[nodiscard]] std::uint64_t next_serial() { return ++told_; }
 
@@ -51,10 +52,10 @@ class Isolation {
   void enter(Phase phase, TimeNs now_ns);
 
   DurationNs patience_ns_;
+  std::size_t units_;
   Phase phase_ = Phase::open;
   TimeNs since_ns_ = 0;
   assembly::BuiltSlice* current_ = nullptr;
-  bool alone_ = false;
   bool returned_ = false;
   std::uint64_t told_ = 0;
   std::uint64_t answered_ = 0;

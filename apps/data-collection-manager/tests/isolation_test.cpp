@@ -10,6 +10,7 @@ using namespace weir::dcm;
 namespace {
 
 constexpr DurationNs kPatience = 100;
+constexpr std::size_t kUnits = 4;
 
 // Suspects that wait, in order, as the DCM has them.
 struct Suspects {
@@ -30,7 +31,7 @@ struct Suspects {
 }  // namespace
 
 TEST_CASE("a suspect goes to the filter when no other job runs and the supervisor has answered, not before") {
-  Isolation isolation(kPatience);
+  Isolation isolation(kPatience, kUnits);
   CHECK(isolation.is_open());
   Suspects suspects(2);
   const auto nothing = [](const Isolation::Step& step) { return !step.tell && step.job == nullptr; };
@@ -40,7 +41,6 @@ TEST_CASE("a suspect goes to the filter when no other job runs and the superviso
   const Isolation::Step rest = suspects.step(isolation, 20, 0);
   REQUIRE(rest.tell);
   CHECK(isolation.suspect() == &suspects.first);
-  CHECK(isolation.alone());
   const std::uint64_t told = isolation.next_serial();
   CHECK(nothing(suspects.step(isolation, 1000, 0)));  // without a time limit
   isolation.answered(told - 1);
@@ -66,7 +66,7 @@ TEST_CASE("a suspect goes to the filter when no other job runs and the superviso
 }
 
 TEST_CASE("ordinary jobs resume after a suspect when the supervisor has learned that it left the filter") {
-  Isolation isolation(kPatience);
+  Isolation isolation(kPatience, kUnits);
   Suspects suspects(1);
   REQUIRE(suspects.step(isolation, 0, 0).tell);
   isolation.answered(isolation.next_serial());
@@ -78,17 +78,31 @@ TEST_CASE("ordinary jobs resume after a suspect when the supervisor has learned 
   CHECK(isolation.is_open());
 }
 
-TEST_CASE("if a unit hangs, a suspect runs after a while, and is not reported as alone") {
-  Isolation isolation(kPatience);
+TEST_CASE("if a unit hangs, a suspect runs after a while") {
+  Isolation isolation(kPatience, kUnits);
   Suspects suspects(1);
   CHECK_FALSE(suspects.step(isolation, 0, 1).tell);
   CHECK_FALSE(suspects.step(isolation, kPatience - 1, 1).tell);
   CHECK(suspects.step(isolation, kPatience, 1).tell);
-  CHECK_FALSE(isolation.alone());
+  CHECK(isolation.suspect() == &suspects.first);
+}
+
+TEST_CASE("while all units hang, no suspect goes to them, and no other job after one") {
+  Isolation isolation(kPatience, 1);
+  Suspects suspects(2);
+  CHECK_FALSE(suspects.step(isolation, 0, 1).tell);
+  CHECK_FALSE(suspects.step(isolation, 100 * kPatience, 1).tell);
+  REQUIRE(suspects.step(isolation, 101 * kPatience, 0).tell);
+  isolation.answered(isolation.next_serial());
+  REQUIRE(suspects.step(isolation, 101 * kPatience, 0).job == &suspects.first);
+  CHECK_FALSE(suspects.step(isolation, 200 * kPatience, 1).tell);
+  CHECK(isolation.suspect() == &suspects.first);
+  isolation.returned(suspects.first);
+  CHECK(suspects.step(isolation, 201 * kPatience, 0).tell);
 }
 
 TEST_CASE("a suspect that hangs in the filter delays the other slices only for a while") {
-  Isolation isolation(kPatience);
+  Isolation isolation(kPatience, kUnits);
   Suspects suspects(1);
   REQUIRE(suspects.step(isolation, 0, 0).tell);
   isolation.answered(isolation.next_serial());
@@ -100,8 +114,18 @@ TEST_CASE("a suspect that hangs in the filter delays the other slices only for a
   CHECK(isolation.is_open());
 }
 
+TEST_CASE("if the last suspect is released before its turn, ordinary jobs continue") {
+  Isolation isolation(kPatience, kUnits);
+  Suspects suspects(1);
+  CHECK_FALSE(suspects.step(isolation, 0, 1).tell);
+  CHECK_FALSE(isolation.is_open());
+  suspects.waiting.clear();
+  CHECK_FALSE(suspects.step(isolation, 1, 1).tell);
+  CHECK(isolation.is_open());
+}
+
 TEST_CASE("without a supervisor no suspect waits, and ordinary jobs continue") {
-  Isolation isolation(kPatience);
+  Isolation isolation(kPatience, kUnits);
   Suspects suspects(2);
   REQUIRE(suspects.step(isolation, 0, 0).tell);
   isolation.clear();

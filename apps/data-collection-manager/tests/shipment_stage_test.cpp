@@ -411,7 +411,7 @@ TEST_CASE("a suspect waits until the supervisor has been notified that it is alo
   CHECK(suspect.state() == BuildState::suspect);
   REQUIRE(dcm.notes.told.size() == 1);
   const v1::Filtering told = dcm.notes.told.front().filtering();
-  CHECK(told.alone() == 5);
+  CHECK(told.suspect() == 5);
   const BuiltSlice& other = dcm.run(6);
   CHECK(other.state() == BuildState::queued);
   dcm.stage->answered(told.serial());
@@ -420,10 +420,34 @@ TEST_CASE("a suspect waits until the supervisor has been notified that it is alo
   CHECK(other.state() == BuildState::queued);
   dcm.turn();
   REQUIRE(dcm.notes.told.size() == 2);
-  CHECK_FALSE(dcm.notes.told.back().filtering().has_alone());
+  CHECK_FALSE(dcm.notes.told.back().filtering().has_suspect());
   dcm.stage->answered(dcm.notes.told.back().filtering().serial());
   dcm.turn();
   CHECK(other.state() == BuildState::decided);
+}
+
+TEST_CASE("a suspect with a kill goes before older suspects, and the newest first") {
+  Filtering dcm("reject");
+  const auto waits = [&dcm](std::uint64_t id, std::uint8_t kills) {
+    BuiltSlice& slice = dcm.complete(id);
+    slice.assignment.suspect = true;
+    slice.assignment.kills = kills;
+    dcm.stage->take(slice);
+  };
+  waits(5, 0);
+  waits(6, 1);
+  waits(7, 1);
+  waits(8, 0);
+  for (const std::uint64_t id : {7U, 6U, 5U, 8U}) {
+    dcm.turn();
+    const v1::Filtering told = dcm.notes.told.back().filtering();
+    CHECK(told.suspect() == id);
+    CHECK(told.beside_size() == 0);
+    dcm.stage->answered(told.serial());
+    dcm.turn();
+    dcm.turn();
+    dcm.stage->answered(dcm.notes.told.back().filtering().serial());
+  }
 }
 
 }  // namespace weir::dcm

@@ -1,4 +1,5 @@
-// Accepts most slices and misbehaves for the others as misbehaviour.hpp defines. Parameter: seed.
+// Accepts most slices and misbehaves for the others as misbehaviour.hpp defines. Parameter: seed. Or, if
+// `kills` and `hangs` are given, for these two slices alone.
 #include "misbehaviour.hpp"
 #include <weir/filter.hpp>
 
@@ -17,10 +18,13 @@ using weir::system_test::Misbehaviour;
 class Misbehaves : public weir::Filter {
  public:
   explicit Misbehaves(weir::FilterSetup& setup)
-      : Filter(setup), seed_(setup.parameter("seed", std::uint64_t{1})) {}
+      : Filter(setup),
+        seed_(setup.parameter("seed", std::uint64_t{1})),
+        kills_(setup.parameter("kills", std::uint64_t{0})),
+        hangs_(setup.parameter("hangs", std::uint64_t{0})) {}
 
   weir::Decision process(const weir::Slice& slice) override {
-    switch (weir::system_test::misbehaviour_of(slice.id(), seed_)) {
+    switch (does(slice.id())) {
       case Misbehaviour::none:
         break;
       case Misbehaviour::aborts:
@@ -51,6 +55,11 @@ class Misbehaves : public weir::Filter {
   }
 
  private:
+  [[nodiscard]] Misbehaviour does(std::uint64_t slice) const {
+    if (kills_ == 0) return weir::system_test::misbehaviour_of(slice, seed_);
+    if (slice == kills_) return Misbehaviour::aborts;
+    return slice == hangs_ ? Misbehaviour::hangs : Misbehaviour::none;
+  }
   static weir::Decision lie() {
     weir::Decision decision = accept();
     decision.verdict = 77;
@@ -58,6 +67,8 @@ class Misbehaves : public weir::Filter {
   }
 
   std::uint64_t seed_;
+  std::uint64_t kills_;
+  std::uint64_t hangs_;
   volatile int* wild_ = reinterpret_cast<volatile int*>(8);
   std::vector<std::byte> large_ = std::vector<std::byte>(1U << 20U);
 };

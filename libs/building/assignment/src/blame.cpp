@@ -6,6 +6,9 @@
 namespace weir::assignment {
 namespace {
 
+// Up to this number of deaths a slice can hang beside a suspect by chance.
+constexpr std::uint8_t kChanceMax = 4;
+
 void count(std::uint8_t& counter) {
   if (counter < UINT8_MAX) ++counter;
 }
@@ -19,14 +22,20 @@ BlameRule::BlameRule(std::uint8_t filtered_max, std::uint8_t attempts_max)
 
 Blame BlameRule::of_death(SliceEntry& entry, const FilterNote& in_filter) const {
   if (entry.state != SliceState::assigned || entry.held) return Blame::nobody;
-  if (!in_filter.alone) {
+  if (!in_filter.suspect) {
     count(entry.losses);
     return Blame::suspect;
   }
-  if (in_filter.alone != Lease{entry.slice, entry.attempt}) return Blame::nobody;
-  // Then it was to blame for the first death, too.
-  if (entry.kills == 0) count(entry.kills);
-  return Blame::attempt;
+  const Lease lease{entry.slice, entry.attempt};
+  if (lease == *in_filter.suspect) {
+    // If it was alone, it was to blame for the first death, too.
+    if (in_filter.beside.empty() && entry.kills == 0) count(entry.kills);
+    return Blame::attempt;
+  }
+  if (std::find(in_filter.beside.begin(), in_filter.beside.end(), lease) == in_filter.beside.end())
+    return Blame::nobody;
+  count(entry.losses);
+  return entry.losses > kChanceMax ? Blame::attempt : Blame::suspect;
 }
 
 Blame BlameRule::of_expiry(SliceEntry& entry, bool in_filter_for_long) const {

@@ -93,6 +93,7 @@ void DcmTable::note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now) {
   const std::size_t size = std::min<std::size_t>(note.for_long.size(), views_[dcm.value].credits);
   FilterNote sorted = note;
   sorted.for_long.resize(size);
+  sorted.beside.resize(std::min<std::size_t>(note.beside.size(), views_[dcm.value].credits));
   std::sort(sorted.for_long.begin(), sorted.for_long.end(), is_before);
   std::vector<TimeNs> noted(size);
   for (std::size_t i = 0; i < size; ++i) noted[i] = noted_at(dcm, sorted.for_long[i]).value_or(now);

@@ -56,7 +56,9 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     out.push_back(revoked.size());
     out.insert(out.end(), revoked.begin(), revoked.end());
     const FilterNote& in_filter = dcms_.in_filter(dcm);
-    append(out, {in_filter.alone ? 1 + number(*in_filter.alone) : 0, in_filter.for_long.size()});
+    append(out, {in_filter.suspect ? 1 + number(*in_filter.suspect) : 0, in_filter.beside.size(),
+                 in_filter.for_long.size()});
+    for (const Lease& lease : in_filter.beside) out.push_back(number(lease));
     for (const Lease& lease : in_filter.for_long) {
       const DurationNs age =
           std::min(now - *dcms_.noted_at(dcm, lease), leases_.lease_ns(groups_.of(dcm)) / 2);

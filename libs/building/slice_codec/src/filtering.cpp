@@ -13,23 +13,33 @@ void encode(const FilterNote& note, std::uint64_t serial, v1::Filtering& out) {
     out.add_slice(lease.slice.value);
     out.add_attempt(lease.attempt.value);
   }
-  if (!note.alone) return;
-  out.set_alone(note.alone->slice.value);
-  out.set_alone_attempt(note.alone->attempt.value);
+  if (!note.suspect) return;
+  out.set_suspect(note.suspect->slice.value);
+  out.set_suspect_attempt(note.suspect->attempt.value);
+  for (const Lease& lease : note.beside) {
+    out.add_beside(lease.slice.value);
+    out.add_beside_attempt(lease.attempt.value);
+  }
 }
 
 Expected<FilterNote, BadRow> decode(const v1::Filtering& filtering) {
   Columns columns("Filtering", filtering.slice_size());
   columns.fills_small("attempt", filtering.attempt());
   if (columns.are_bad()) return columns.refusal();
-  if (filtering.alone_attempt() > UINT16_MAX) return columns.refuse("alone_attempt", 0);
+  if (filtering.suspect_attempt() > UINT16_MAX) return columns.refuse("suspect_attempt", 0);
+  Columns beside("Filtering", filtering.beside_size());
+  beside.fills_small("beside_attempt", filtering.beside_attempt());
+  if (beside.are_bad()) return beside.refusal();
   const auto lease = [](std::uint64_t slice, std::uint32_t attempt) {
     return Lease{SliceId(slice), Attempt(static_cast<std::uint16_t>(attempt))};
   };
   FilterNote note;
   for (int i = 0; i < filtering.slice_size(); ++i)
     note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
-  if (filtering.has_alone()) note.alone = lease(filtering.alone(), filtering.alone_attempt());
+  if (!filtering.has_suspect()) return note;
+  note.suspect = lease(filtering.suspect(), filtering.suspect_attempt());
+  for (int i = 0; i < filtering.beside_size(); ++i)
+    note.beside.push_back(lease(filtering.beside(i), filtering.beside_attempt(i)));
   return note;
 }
 

@@ -52,17 +52,25 @@ TEST_CASE("a verdict byte that no version defines refuses the message, and rejec
   }
 }
 
-TEST_CASE("slices long in a filter have an attempt each, and a suspect may be alone") {
+TEST_CASE("slices long in a filter have an attempt each, and so have a suspect and what hangs beside it") {
   v1::Filtering filtering;
   filtering.add_slice(5);
   CHECK_FALSE(decode(filtering).has_value());
   filtering.add_attempt(1);
-  CHECK_FALSE(decode(filtering).value().alone);
-  filtering.set_alone(6);
-  filtering.set_alone_attempt(2);
+  CHECK_FALSE(decode(filtering).value().suspect);
+  filtering.set_suspect(6);
+  filtering.set_suspect_attempt(2);
+  filtering.add_beside(7);
+  CHECK_FALSE(decode(filtering).has_value());
+  filtering.add_beside_attempt(3);
   const auto note = decode(filtering).value();
   CHECK(note.for_long == std::vector<slice_rows::Lease>{{SliceId(5), Attempt(1)}});
-  CHECK(note.alone == slice_rows::Lease{SliceId(6), Attempt(2)});
+  CHECK(note.suspect == slice_rows::Lease{SliceId(6), Attempt(2)});
+  CHECK(note.beside == std::vector<slice_rows::Lease>{{SliceId(7), Attempt(3)}});
+  v1::Filtering again;
+  encode(note, 4, again);
+  filtering.set_serial(4);
+  CHECK(again.SerializeAsString() == filtering.SerializeAsString());
 }
 
 TEST_CASE("a confirmation names a writer only if the slice is to be stored") {

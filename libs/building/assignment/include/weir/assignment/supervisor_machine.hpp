@@ -113,10 +113,10 @@ class SupervisorMachine {
   [[nodiscard]] std::optional<TimeNs> next_wakeup(const Now& now) const;
 
   // A node that joins while it is present has left before. When a DCM leaves, its undecided slices, and
-  // accepted ones that are not on disk, are reopened as the next attempt. If it had reported one slice as
-  // alone in its filter, only that slice is to blame; otherwise each undecided slice is a suspect, without a
-  // count: it runs alone in the filter (Assignment::suspect). When a writer leaves, its unacknowledged slices
-  // are confirmed again under a higher epoch.
+  // accepted ones that are not on disk, are reopened as the next attempt. If it had reported a suspect in its
+  // filter, only that slice and those beside it can be to blame (BlameRule); otherwise each undecided slice
+  // is a suspect, without a count: it runs alone in the filter (Assignment::suspect). When a writer leaves,
+  // its unacknowledged slices are confirmed again under a higher epoch.
   void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
   // `reported`: the DCM sent its final report. A DCM that was released and has not sent it is a loss like any
   // other: the last messages to it, from writers too, may be lost with its connection, and the DCMs' counts

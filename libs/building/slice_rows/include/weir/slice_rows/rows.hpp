@@ -48,9 +48,11 @@ struct FilterKill {
 struct FilterNote {
   std::vector<Lease>
       for_long;  // in the filter for half a lease or more: only these are blamed when their lease expires
-  // A suspect that is alone in the filter. The DCM starts no other slice until it has sent another note and
-  // the supervisor has answered it. If the DCM dies, this slice is to blame.
-  std::optional<Lease> alone;
+  // A suspect in the filter, and all that is in the filter beside it (it hangs there). The DCM starts no
+  // other slice until it has sent another note and the supervisor has answered it. If the DCM dies, one of
+  // these is to blame.
+  std::optional<Lease> suspect;
+  std::vector<Lease> beside{};
 };
 
 // Supervisor -> readouts: a new slice.
