@@ -29,6 +29,10 @@ find_package(SQLite3 REQUIRED)  # gives SQLite::SQLite3
 
 find_package(hwy CONFIG QUIET)  # optional: vector instructions for the plugin `coincidence`
 
+if(WEIR_SWITCH_XDP)
+  pkg_check_modules(XDP REQUIRED IMPORTED_TARGET libxdp libbpf)  # libxdp-dev, libbpf-dev
+endif()
+
 if(BUILD_TESTING)
   find_package(Catch2 CONFIG REQUIRED)
 endif()

@@ -193,6 +193,20 @@ function(weir_add_nightly_test name)
   set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT 14400)
 endfunction()
 
+# weir_add_xdp_tests(NAME LABEL COMMAND...): NAME_xdp and NAME_xdp-generic, with these sockets for weir-switch in WEIR_TEST_SOCKETS.
+#   A build without WEIR_SWITCH_XDP shows them as skipped.
+function(weir_add_xdp_tests name label)
+  foreach(sockets xdp xdp-generic)
+    if(WEIR_SWITCH_XDP)
+      add_test(NAME ${name}_${sockets} COMMAND ${ARGN})
+    else()
+      add_test(NAME ${name}_${sockets} COMMAND sh -c "echo 'SKIPPED: this build has no AF_XDP (WEIR_SWITCH_XDP)'; exit 77")
+    endif()
+    set_tests_properties(${name}_${sockets} PROPERTIES
+      LABELS "${label}" SKIP_RETURN_CODE 77 ENVIRONMENT "WEIR_TEST_SOCKETS=${sockets}")
+  endforeach()
+endfunction()
+
 # weir_add_fuzzer(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [CORPUS dir])
 #   The SOURCES define LLVMFuzzerTestOneInput. Preset fuzz: a libFuzzer executable fuzz_<NAME>. Elsewhere the
 #   same function is fed with every file of CORPUS and with seeded mutations of each. Label fuzz.

@@ -7,6 +7,7 @@ option(WEIR_BENCH "`weir bench` measures; OFF (`./dev demo` from nothing): it sa
 option(WEIR_COVERAGE "Instrument for gcov" OFF)
 option(WEIR_FUZZ "Build the fuzz targets with libFuzzer (clang); otherwise they replay their corpus" OFF)
 option(WEIR_PLANTED_BUGS "Bugs that weir-sim can switch on, to see that it finds them; for tests only" OFF)
+option(WEIR_SWITCH_XDP "`weir-switch` with AF_XDP sockets (`sockets: xdp`); needs libxdp and libbpf" OFF)
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers for everything, as in -fsanitize=: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -41,6 +41,12 @@ constexpr const char* kSwitchFile =
     "h1}\n"
     "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 1mbit, burst: 2k}]\n";
 
+// The sockets of weir-switch, as the ctest test asks for them: a line of a switch file.
+std::string sockets_line() {
+  const char* const name = std::getenv("WEIR_TEST_SOCKETS");
+  return name == nullptr ? "" : "sockets: " + std::string(name) + "\n";
+}
+
 std::size_t count_of(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -72,7 +78,7 @@ class SwitchedFarm {
   void write_table(const std::string& rate, const std::string& more = {}) const {
     std::ofstream(file_) << "name: daq\nports: [{interface: h0}, {interface: h1}]\n" + more +
                                 "rings:\n  - {name: dcm-0, address: 10.0.0.1, via: h1, burst: 2k, rate: " +
-                                rate + "}\n";
+                                rate + "}\n" + sockets_line();
   }
   [[nodiscard]] std::unique_ptr<Process> make_switch(const std::string& keys) {
     const std::string log = folder_ / "switch-" + std::to_string(++starts_);
@@ -296,7 +302,7 @@ TEST_CASE("weir-switch gives up its rights, limits a ring, and accounts for ever
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "switch.yaml").string();
-  std::ofstream(file) << kSwitchFile;
+  std::ofstream(file) << kSwitchFile << sockets_line();
   test::in_own_space([&] {
     test::add_cable("h0", "data0");
     test::add_cable("h1", "data1");
@@ -551,7 +557,8 @@ TEST_CASE("beyond its rate weir-switch sends each frame or counts it, and its me
       "switch.yaml",
       "name: daq\nmetrics: 127.0.0.1:0\nports:\n  - {interface: h0, receive_packets: 32}\n  - {interface: "
       "h1, addresses: [10.0.0.2]}\n"
-      "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 10mbit, burst: 2k}]\n");
+      "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 10mbit, burst: 2k}]\n" +
+          sockets_line());
   test::in_own_space([&] {
     test::add_cable("h0", "data0");
     test::add_cable("h1", "data1");
@@ -619,9 +626,39 @@ TEST_CASE("beyond its rate weir-switch sends each frame or counts it, and its me
     const auto dropped = number_before("dropped");
     CHECK(in == forwarded + dropped);
     CHECK(in + lost_by("data0") == sent);
-    CHECK(received + receiver.take_dropped() + lost_by("h1") == forwarded);
+    CHECK(received + receiver.counts().receive_full + lost_by("h1") == forwarded);
     CHECK_THAT(out, ContainsSubstring("queue_full ") && ContainsSubstring("receive_full ") &&
                         !ContainsSubstring("held"));
+  });
+}
+
+TEST_CASE("weir-switch leaves its interfaces as they were, also when it is killed, and starts again") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const std::string file = folder.write("switch.yaml", kSwitchFile + sockets_line());
+  test::in_own_space([&] {
+    test::add_cable("h0", "data0");
+    test::add_cable("h1", "data1");
+    REQUIRE(std::system("ip link set lo up") == 0);
+    const auto is_left_alone = [] {
+      return std::system("ip -d link show h0 | grep -q -e xdp -e 'promiscuity [1-9]'") != 0;
+    };
+    packet_switch::PacketPort sender({"data0", 1514, 64, 4096});
+    packet_switch::PacketPort receiver({"data1", 1514, 4096, 64});
+    const auto frame = switching::frame_to(switching::kFirstAddress);
+    for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
+      REQUIRE(wait_until(is_left_alone, Seconds(10)));
+      const std::string name = folder / std::to_string(signal);
+      Process process({WEIR_BIN_DIR "/weir-switch", file}, name + ".out", name + ".err");
+      REQUIRE(wait_until([&] { return process.err().find("switching queues=") != std::string::npos; },
+                         Seconds(30)));
+      CHECK_FALSE(is_left_alone());
+      REQUIRE(sender.send(std::array{ConstBytes(frame)}).frames == 1);
+      CHECK(wait_until([&] { return receiver.receive().has_value(); }, Seconds(20)));
+      process.send_signal(signal);
+      CHECK(process.wait(Seconds(30)) == (signal == SIGKILL ? -SIGKILL : 0));
+    }
+    CHECK(wait_until(is_left_alone, Seconds(10)));
   });
 }
 

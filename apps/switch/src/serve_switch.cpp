@@ -243,6 +243,12 @@ int check_switch(const config::SwitchFile& file, std::FILE* out, std::FILE* err)
     std::fprintf(err, "%s\n", config::to_text(settings.error()).c_str());
     return kStatusUsage;
   }
+  for (const packet_switch::PortInterface& interface : settings->interfaces) {
+    if (const auto problem = packet_switch::problem_of(interface)) {
+      std::fprintf(err, "weir-switch: %s\n", problem->c_str());
+      return kStatusUsage;
+    }
+  }
   const switching::Switch machine(settings->machine);
   constexpr std::uint64_t kMegabyte = 1'000'000;
   std::fprintf(out, "switch %s: %zu ports, %zu rings, %s; memory for %llu frames, %llu MB\n",

@@ -3,6 +3,21 @@
 #include <utility>
 
 namespace weir::switch_node {
+namespace {
+
+packet_switch::Sockets sockets_of(v1::Switch::Sockets word) {
+  switch (word) {
+    case v1::Switch::SOCKETS_XDP:
+      return packet_switch::Sockets::xdp;
+    case v1::Switch::SOCKETS_XDP_GENERIC:
+      return packet_switch::Sockets::xdp_generic;
+    case v1::Switch::SOCKETS_PACKET:
+      break;
+  }
+  return packet_switch::Sockets::packet;
+}
+
+}  // namespace
 
 Expected<packet_switch::PacketSwitchSettings, config::Problems> settings_of(const config::SwitchFile& file) {
   auto machine = config::machine_of(file);
@@ -14,6 +29,7 @@ Expected<packet_switch::PacketSwitchSettings, config::Problems> settings_of(cons
     interface.frame_bytes_max = machine->frame_bytes_max;
     interface.receive_frames = port.receive_packets();
     interface.transmit_frames = port.transmit_packets();
+    interface.sockets = sockets_of(file.settings.sockets());
     settings.interfaces.push_back(interface);
   }
   settings.machine = std::move(*machine);

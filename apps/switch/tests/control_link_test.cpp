@@ -84,6 +84,7 @@ TEST_CASE("each key of a switch but rings and addresses needs a restart") {
   CHECK(problem_of("other_packets=9") == "other_packets");
   CHECK(problem_of("mark_packets=9") == "mark_packets");
   CHECK(problem_of("user=nobody") == "user");
+  CHECK(problem_of("sockets=xdp") == "sockets");
   CHECK(problem_of("metrics=127.0.0.1:9100") == "metrics");
   CHECK(problem_of("ports=[{interface: eth1}, {interface: eth3}]") == "ports[1].interface");
   CHECK(problem_of("ports=[{interface: eth1, receive_packets: 64}, " + two) == "ports[0].receive_packets");

@@ -5,7 +5,8 @@
     sudo apps/switch/tests/frame_rate.py build/release --testpmd /usr/bin/dpdk-testpmd --plugins /usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0
 
 The generator (AF_PACKET, transmit ring) is on core 0, the forwarder on core 1. The search halves the interval of rates.
-testpmd forwards between the same interfaces, with AF_PACKET and with AF_XDP (no huge pages). Prints a row of a table for each length.
+testpmd forwards between the same interfaces, with AF_PACKET and with AF_XDP (no huge pages). weir-switch uses AF_XDP, too,
+if it was built with WEIR_SWITCH_XDP. Prints a row of a table for each length.
 """
 import argparse
 import os
@@ -67,6 +68,11 @@ class Forwarder:
                 break
         sys.exit(f"{command[0]} did not start:\n{said}")
 
+    def cpu_s(self):
+        """Returns the CPU time of its threads so far."""
+        tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
     def stop(self):
         self.process.send_signal(signal.SIGINT)
         try:
@@ -75,26 +81,26 @@ class Forwarder:
             self.process.kill()
 
 
-def trial(generator, length, rate, seconds):
-    before, reached, core, began = count("d1"), count("h0"), core_s(), time.monotonic()
+def trial(generator, forwarder, length, rate, seconds):
+    before, reached, core, began, cpu = count("d1"), count("h0"), core_s(), time.monotonic(), forwarder.cpu_s()
     out = subprocess.run(["taskset", "-c", "0", generator, "d0", ADDRESS, str(length), str(rate), str(seconds)],
                          check=True, capture_output=True, text=True).stdout.split()
     passed = float(out[1])
     time.sleep(0.3)
     sent, arrived = count("h0") - reached, count("d1") - before  # a frame that did not reach the forwarder is none
     used = (core_s() - core) / (time.monotonic() - began)
-    return sent / passed, arrived / passed, 1 - arrived / max(1, sent), used
+    return sent / passed, arrived / passed, 1 - arrived / max(1, sent), used, (forwarder.cpu_s() - cpu) / max(1, arrived)
 
 
-def search(generator, length, seconds):
-    """Returns (offered, carried, loss, use of the forwarder's core) of the highest rate within the loss, and whether the generator is the limit."""
-    best = trial(generator, length, 1e9, seconds)
+def search(generator, forwarder, length, seconds):
+    """Returns (offered, carried, loss, use of the forwarder's core, its CPU time per frame) of the highest rate within the loss, and whether the generator is the limit."""
+    best = trial(generator, forwarder, length, 1e9, seconds)
     if best[2] <= LOSS_MAX:
         return best, True
     low, high, best = 0.0, best[0], None
     for _ in range(STEPS):
         rate = (low + high) / 2
-        result = trial(generator, length, rate, seconds)
+        result = trial(generator, forwarder, length, rate, seconds)
         if result[2] <= LOSS_MAX:
             low, best = rate, result
         else:
@@ -109,6 +115,13 @@ def forwarders(options, folder):
     command = [str(build / "bin/weir-switch"), str(table)]
     yield "weir-switch", command, "switching queues="
     yield "weir-switch, busy_poll_us=200", [*command, "--set", "busy_poll_us=200"], "switching queues="
+    for sockets in ("xdp", "xdp-generic"):
+        chosen = [*command, "--set", f"sockets={sockets}"]
+        if subprocess.run([*chosen, "--check"], capture_output=True).returncode != 0:
+            print(f"weir-switch was built without AF_XDP (WEIR_SWITCH_XDP): no row of {sockets}", file=sys.stderr)
+            continue
+        yield f"weir-switch, {sockets}", chosen, "switching queues="
+        yield f"weir-switch, {sockets}, busy_poll_us=200", [*chosen, "--set", "busy_poll_us=200"], "switching queues="
     if options.testpmd:
         for name, settings in (("net_af_packet", ",blocksz=65536,framesz=2048,framecnt=4096"), ("net_af_xdp", "")):
             plugins = []
@@ -125,6 +138,7 @@ def main():
     parser.add_argument("build", help="build folder, with bin/weir-switch")
     parser.add_argument("--testpmd", help="dpdk-testpmd, to compare with")
     parser.add_argument("--plugins", default="/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", help="folder of DPDK's plugins")
+    parser.add_argument("--only", default="", help="texts divided by ;, for the rows that have one of them in their name")
     parser.add_argument("--seconds", type=float, default=2, help="of each trial")
     options = parser.parse_args()
     if os.environ.get("WEIR_FRAME_RATE_SPACE") != "1":
@@ -132,16 +146,19 @@ def main():
     make_cables()
     generator = str(pathlib.Path(options.build) / "tests/weir-frame-generator")
     load = os.getloadavg()[0]
-    print(f"load before: {load:.1f}\n\n| forwarder | frame, bytes | frames per second at 0.1 % loss | loss, % | core in use, s/s |\n"
-          "| --- | --- | --- | --- | --- |")
+    print(f"load before: {load:.1f}\n\n| forwarder | frame, bytes | frames per second at 0.1 % loss | loss, % | core in use, s/s | CPU time, ns a frame |\n"
+          "| --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for name, command, ready in forwarders(options, pathlib.Path(folder)):
+            if not any(word in name for word in options.only.split(";")):
+                continue
             for length in LENGTHS:
                 forwarder = Forwarder(command, ready)
-                best, limited = search(generator, length, options.seconds)
+                best, limited = search(generator, forwarder, length, options.seconds)
                 forwarder.stop()
                 text = "none" if best is None else f"{best[1]:,.0f}{' or more (the generator is the limit)' if limited else ''}"
-                print(f"| {name} | {length} | {text} | {100 * best[2] if best else 0:.3f} | {best[3] if best else 0:.2f} |",
+                print(f"| {name} | {length} | {text} | {100 * best[2] if best else 0:.3f} | {best[3] if best else 0:.2f} | "
+                      f"{1e9 * best[4] if best else 0:.0f} |",
                       flush=True)
 
 

@@ -29,6 +29,7 @@ TEST_CASE("a switch file becomes ports, routes and rings") {
   REQUIRE(settings.has_value());
   CHECK(settings->interfaces[1].device == "eth2");
   CHECK(settings->interfaces[1].transmit_frames == 32);
+  CHECK(settings->interfaces[1].sockets == packet_switch::Sockets::packet);
   CHECK(settings->machine.ports[1].bits_per_s == 10'000'000'000);
   CHECK(settings->machine.routes.size() == 2);
   REQUIRE(settings->machine.rings.size() == 2);
@@ -36,6 +37,17 @@ TEST_CASE("a switch file becomes ports, routes and rings") {
   CHECK(settings->machine.rings[0].via == 1);
   CHECK(settings->machine.rings[0].burst_bytes == 49'152);
   CHECK(settings->machine.rings[1].port == 4711);
+}
+
+TEST_CASE("the sockets of a switch file are those of each port") {
+  const auto sockets_of = [](const std::string& word) {
+    const auto file = config::read_switch(kFile + ("sockets: " + word + "\n"), "switch.yaml");
+    REQUIRE(file.has_value());
+    return settings_of(*file)->interfaces[1].sockets;
+  };
+  CHECK(sockets_of("packet") == packet_switch::Sockets::packet);
+  CHECK(sockets_of("xdp") == packet_switch::Sockets::xdp);
+  CHECK(sockets_of("xdp-generic") == packet_switch::Sockets::xdp_generic);
 }
 
 TEST_CASE("the switch file of docs/switching.md is valid") {

@@ -153,7 +153,8 @@ PacketPort::Sent PacketPort::send(std::span<const ConstBytes> frames) {
         ::sendmmsg(socket_.get(), batch_->fill(next), static_cast<unsigned>(next.size()), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      sent.why = errno == EAGAIN || errno == EWOULDBLOCK ? Sending::full : Sending::refused;
+      sent.full = errno == EAGAIN || errno == EWOULDBLOCK;
+      sent.refused = sent.full ? 0 : 1;
       return sent;
     }
     sent.frames += static_cast<std::size_t>(count);
@@ -161,11 +162,12 @@ PacketPort::Sent PacketPort::send(std::span<const ConstBytes> frames) {
   return sent;
 }
 
-std::uint64_t PacketPort::take_dropped() {
-  tpacket_stats counts{};
-  socklen_t size = sizeof counts;
-  if (::getsockopt(socket_.get(), SOL_PACKET, PACKET_STATISTICS, &counts, &size) != 0) return 0;
-  return counts.tp_drops;
+InterfaceCounts PacketPort::counts() {
+  tpacket_stats since_last{};
+  socklen_t size = sizeof since_last;
+  if (::getsockopt(socket_.get(), SOL_PACKET, PACKET_STATISTICS, &since_last, &size) == 0)
+    counts_.receive_full += since_last.tp_drops;
+  return counts_;
 }
 
 bool PacketPort::exists() const {

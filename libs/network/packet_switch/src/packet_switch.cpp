@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,6 +22,7 @@ constexpr int kFramesPerTurn = 64;  // of a port
 constexpr int kTurns = 32;          // then the caller has its turn
 constexpr std::uint64_t kTimer = UINT64_MAX;
 constexpr DurationNs kLookEvery = kSecond;
+constexpr DurationNs kTryAgain = 50 * kMicrosecond;  // an interface that does not announce room
 
 using switching::FrameDrop;
 
@@ -73,7 +75,7 @@ PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings)
   add(timer_.get(), kTimer);
   for (const PortInterface& interface : settings.interfaces) {
     Port port;
-    port.interface = std::make_unique<PacketPort>(interface);
+    port.interface = open_port(interface);
     port.watched = EPOLLIN;
     add(port.interface->file(), ports_.size());
     ports_.push_back(std::move(port));
@@ -95,24 +97,28 @@ void PacketSwitch::wait_for_events() {
     if ((event.events & EPOLLIN) != 0) port.readable = true;
     if ((event.events & EPOLLOUT) != 0) port.full = false;
     // A link that is down, too: then the interface refuses frames, and may take some later.
-    if ((event.events & EPOLLERR) != 0) {
-      port.was_down = true;
-      next_look_ns_ = 0;
-    }
+    if ((event.events & EPOLLERR) != 0) next_look_ns_ = 0;
   }
 }
 
-// The kernel reports an interface that is removed once, when its link goes down, and it may exist then.
-void PacketSwitch::look_for_removed() {
+// A packet socket reports an interface that is removed once, when its link goes down, and it may exist then;
+// others do not. Frames that wait for a link are sent soon after it is back.
+void PacketSwitch::look_at_interfaces() {
   const TimeNs now_ns = monotonic_now_ns();
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kLookEvery;
-  for (const Port& port : ports_) gone_ |= port.was_down && !port.interface->exists();
+  for (Port& port : ports_) {
+    gone_ |= !port.interface->exists();
+    port.full |= port.interface->send({}).full;
+  }
 }
 
 bool PacketSwitch::run() {
   wait_for_events();
-  look_for_removed();
+  look_at_interfaces();
+  for (Port& port : ports_) {
+    if (port.full && !port.interface->announces_room()) port.full = port.interface->send({}).full;
+  }
   bool moved = true;
   for (int turn = 0; moved && turn < kTurns; ++turn) {
     moved = false;
@@ -123,8 +129,15 @@ bool PacketSwitch::run() {
     if (!moved) moved = poll_ports();
   }
   for (std::size_t port = 0; port < ports_.size(); ++port) watch(port);
-  set_timer(moved ? std::optional(monotonic_now_ns()) : machine_.due_ns());
+  set_timer(next_ns(moved));
   return !gone_;
+}
+
+std::optional<TimeNs> PacketSwitch::next_ns(bool moved) const {
+  if (moved) return monotonic_now_ns();
+  const auto tries_again = [](const Port& port) { return port.full && !port.interface->announces_room(); };
+  if (std::ranges::none_of(ports_, tries_again)) return machine_.due_ns();
+  return std::min(machine_.due_ns().value_or(INT64_MAX), monotonic_now_ns() + kTryAgain);
 }
 
 // Waits for a frame or for the machine, without the system calls and the wake-up of a sleep. A full interface
@@ -160,7 +173,7 @@ bool PacketSwitch::receive(std::size_t index) {
   return true;
 }
 
-void PacketSwitch::take(std::size_t index, TimeNs now_ns, const PacketPort::Received& frame) {
+void PacketSwitch::take(std::size_t index, TimeNs now_ns, const FramePort::Received& frame) {
   if (frame.unfit) {
     machine_.refuse(index, *frame.unfit, frame.bytes.size());
   } else {
@@ -171,7 +184,7 @@ void PacketSwitch::take(std::size_t index, TimeNs now_ns, const PacketPort::Rece
 void PacketSwitch::take_rest() {
   const TimeNs now_ns = monotonic_now_ns();
   for (std::size_t index = 0; index < ports_.size(); ++index) {
-    PacketPort& interface = *ports_[index].interface;
+    FramePort& interface = *ports_[index].interface;
     for (std::size_t i = 0; i < interface.receive_frames(); ++i) {
       const auto frame = interface.receive();
       if (!frame) break;
@@ -186,16 +199,18 @@ bool PacketSwitch::transmit(std::size_t index, TimeNs now_ns) {
   std::array<ConstBytes, kFramesPerTurn> frames;
   const std::size_t count = machine_.transmit(index, now_ns, frames);
   if (count == 0) return false;
-  const PacketPort::Sent sent = port.interface->send(std::span(frames).first(count));
+  const FramePort::Sent sent = port.interface->send(std::span(frames).first(count));
+  WEIR_ASSERT(sent.frames + sent.refused <= count);
   machine_.sent(index, sent.frames);
-  if (sent.why == PacketPort::Sending::refused) machine_.refused(index);
-  port.full = sent.why == PacketPort::Sending::full;
-  return sent.frames > 0 || sent.why == PacketPort::Sending::refused;
+  for (std::size_t i = 0; i < sent.refused; ++i) machine_.refused(index);
+  port.full = sent.full;
+  return sent.frames + sent.refused > 0;
 }
 
 void PacketSwitch::watch(std::size_t index) {
   Port& port = ports_[index];
-  const std::uint32_t wanted = (machine_.takes(index) ? EPOLLIN : 0U) | (port.full ? EPOLLOUT : 0U);
+  const bool waits = port.full && port.interface->announces_room();
+  const std::uint32_t wanted = (machine_.takes(index) ? EPOLLIN : 0U) | (waits ? EPOLLOUT : 0U);
   if (std::exchange(port.watched, wanted) == wanted) return;
   epoll_event event{};
   event.events = wanted;
@@ -214,17 +229,21 @@ SwitchCounts PacketSwitch::counts() {
   SwitchCounts counts;
   const TimeNs now_ns = monotonic_now_ns();
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    Port& port = ports_[i];
-    port.kernel_drops += port.interface->take_dropped();
+    const InterfaceCounts outside = ports_[i].interface->counts();
     switching::SwitchPortCounters& own = counts.ports.emplace_back(machine_.port(i, now_ns));
-    own.received += port.kernel_drops;
-    own.dropped[static_cast<std::size_t>(FrameDrop::receive_full)] += port.kernel_drops;
+    own.received += outside.receive_full + outside.too_long;
+    own.dropped[static_cast<std::size_t>(FrameDrop::receive_full)] += outside.receive_full;
+    own.dropped[static_cast<std::size_t>(FrameDrop::too_long)] += outside.too_long;
+    own.dropped[static_cast<std::size_t>(FrameDrop::refused)] += outside.lost;
+    own.sent -= std::min(own.sent, outside.lost + outside.waiting);
+    own.waiting += outside.waiting;
+    counts.held += outside.waiting;
   }
   if (machine_.settings().queueing == switching::Queueing::rings) {
     for (std::size_t i = 0; i < machine_.settings().rings.size(); ++i)
       counts.rings.push_back(machine_.ring(i));
   }
-  counts.held = machine_.held();
+  counts.held += machine_.held();
   return counts;
 }
 

@@ -3,13 +3,19 @@
 #include "tcp_frames.hpp"
 #include "weir_catch.hpp"
 #include <weir/clock/clock.hpp>
+#include <weir/packet_switch/packet_port.hpp>
 #include <weir/packet_switch/packet_switch.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <set>
+#include <string>
+#include <sys/socket.h>
 #include <thread>
 
 namespace weir::packet_switch {
@@ -23,15 +29,36 @@ using test::in_own_space;
 
 constexpr DurationNs kPatience = 20 * kSecond;
 
+// The sockets of the switches here, as the ctest test asks for them.
+Sockets sockets() {
+  const char* const name = std::getenv("WEIR_TEST_SOCKETS");
+  if (name == nullptr) return Sockets::packet;
+  return std::string(name) == "xdp" ? Sockets::xdp : Sockets::xdp_generic;
+}
+
+PortInterface interface_of(const char* device) {
+  PortInterface interface;
+  interface.device = device;
+  interface.sockets = sockets();
+  return interface;
+}
+
+// Makes a device with frames that wait in the queue of another one, which is up.
+void add_device_on(const std::string& at, const std::string& name) {
+  REQUIRE(std::system(("ip link add link " + at + " name " + name +
+                       " type macvlan mode passthru && ip link set " + name + " arp off up")
+                          .c_str()) == 0);
+}
+
 // A switch with two ports, h0 and h1, and a socket at the other end of each cable.
 struct Network {
   explicit Network(std::uint32_t ring_frames, std::uint32_t receive_frames = 1024,
                    std::uint32_t transmit_frames = 64, DurationNs busy_poll_ns = 0) {
     add_cable("h0", "data0");
-    add_cable("h1", "data1");
+    if (::if_nametoindex("h1") == 0) add_cable("h1", "data1");
     PacketSwitchSettings settings;
-    settings.interfaces = {{"h0", 1514, receive_frames, transmit_frames},
-                           {"h1", 1514, receive_frames, transmit_frames}};
+    settings.interfaces = {{"h0", 1514, receive_frames, transmit_frames, sockets()},
+                           {"h1", 1514, receive_frames, transmit_frames, sockets()}};
     settings.busy_poll_ns = busy_poll_ns;
     settings.machine.frame_bytes_max = 1514;
     settings.machine.other_frames = 256;
@@ -137,8 +164,10 @@ TEST_CASE("frames that the kernel still has at the end are counted, those beyond
 TEST_CASE("a slow interface makes frames wait in their ring, and a full ring drops by name") {
   NEEDS_ROOT();
   in_own_space([] {
+    add_cable("slow", "data1");
+    add_device_on("slow", "h1");
     Network network(50, 1024, 8);
-    REQUIRE(std::system("tc qdisc add dev h1 root tbf rate 2mbit burst 1600 limit 1000000") == 0);
+    REQUIRE(std::system("tc qdisc add dev slow root tbf rate 2mbit burst 1600 limit 1000000") == 0);
     network.send(frame_to(kFirstAddress), 200);
     network.run_until([](const SwitchCounts& counts) { return counts.received() == 200; });
     SwitchCounts counts = network.machine->counts();
@@ -146,7 +175,7 @@ TEST_CASE("a slow interface makes frames wait in their ring, and a full ring dro
     CHECK(counts.dropped() == counts.dropped(FrameDrop::queue_full));
     CHECK(counts.held > 40);
     CHECK(counts.rings[0].waiting_most == 50);
-    REQUIRE(std::system("tc qdisc del dev h1 root") == 0);
+    REQUIRE(std::system("tc qdisc del dev slow root") == 0);
     network.run_until([](const SwitchCounts& now) { return now.held == 0; });
     counts = network.machine->counts();
     CHECK(counts.received() == accounted(counts));
@@ -158,11 +187,34 @@ TEST_CASE("a link that is down refuses frames by name, and takes them again when
   in_own_space([] {
     Network network(4096);
     REQUIRE(std::system("ip link set h1 down") == 0);
-    network.send(frame_to(kFirstAddress), 10);
-    network.run_until([](const SwitchCounts& counts) { return counts.dropped(FrameDrop::refused) == 10; });
+    network.send(frame_to(kFirstAddress), 100);
+    // AF_XDP keeps those that it was given before it noticed.
+    const std::uint64_t kept = sockets() == Sockets::packet ? 0 : 32;
+    network.run_until([&](const SwitchCounts& counts) {
+      return counts.held == kept && counts.dropped(FrameDrop::refused) == 100 - kept;
+    });
+    CHECK(network.machine->counts().received() == 100);
     REQUIRE(std::system("ip link set h1 up") == 0);
     network.send(frame_to(kFirstAddress), 10);
-    CHECK(network.receive(10) == 10);
+    CHECK(network.receive(10 + kept) == 10 + kept);
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.sent() == 10 + kept);
+    CHECK(counts.received() == accounted(counts));
+  });
+}
+
+TEST_CASE("an interface without a carrier refuses frames of AF_XDP by name") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    if (sockets() == Sockets::packet) return;  // the kernel takes them, and says nothing
+    Network network(4096);
+    REQUIRE(std::system("ip link set data1 down") == 0);
+    network.send(frame_to(kFirstAddress), 100);
+    network.run_until(
+        [](const SwitchCounts& counts) { return counts.received() == 100 && counts.held == 0; });
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.dropped(FrameDrop::refused) == 100);
+    CHECK(counts.received() == accounted(counts));
   });
 }
 
@@ -236,8 +288,74 @@ TEST_CASE("a removed interface ends its switch, also after its link was down") {
 TEST_CASE("an unknown interface is named") {
   NEEDS_ROOT();
   in_own_space([] {
-    CHECK_THROWS_WITH(PacketPort(PortInterface{"nowhere"}), Catch::Matchers::ContainsSubstring("'nowhere'"));
+    CHECK_THROWS_WITH(open_port(interface_of("nowhere")), Catch::Matchers::ContainsSubstring("'nowhere'"));
   });
+}
+
+TEST_CASE("frames that are longer than any are dropped by name") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    if (sockets() == Sockets::xdp) return;  // a veth with XDP takes none
+    add_cable("h1", "data1");
+    REQUIRE(std::system("ip link set h1 mtu 9000 && ip link set data1 mtu 9000") == 0);
+    Network network(100);
+    PacketPort sender(PortInterface{"data1", 9014, 64, 64});
+    const auto frame = frame_to(kFirstAddress + 1, 80, 5000);
+    const std::vector<ConstBytes> frames(7, ConstBytes(frame));
+    REQUIRE(sender.send(frames).frames == 7);
+    network.run_until([](const SwitchCounts& counts) { return counts.received() == 7; });
+    CHECK(network.machine->counts().dropped(FrameDrop::too_long) == 7);
+  });
+}
+
+TEST_CASE("frames with a checksum that was left to a card are dropped by name") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100);
+    REQUIRE(std::system("ip address add 10.0.0.9/24 dev data0") == 0);
+    const OwnedDescriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(9);
+    to.sin_addr.s_addr = htonl(kFirstAddress);
+    for (int i = 0; i < 3; ++i)
+      REQUIRE(::sendto(socket.get(), "text", 4, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 4);
+    network.run_until([](const SwitchCounts& counts) { return counts.received() == 3; });
+    CHECK(network.machine->counts().dropped(FrameDrop::no_checksum) == 3);
+  });
+}
+
+TEST_CASE(
+    "AF_XDP refuses long frames, several queues and a second program, and leaves an interface as it was") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    if (sockets() == Sockets::packet) return;
+    add_cable("h0", "data0");
+    PortInterface interface = interface_of("h0");
+    {
+      const auto port = open_port(interface);
+      CHECK_THROWS_WITH(open_port(interface), Catch::Matchers::ContainsSubstring("'h0'") &&
+                                                  Catch::Matchers::ContainsSubstring("another XDP program"));
+      CHECK(std::system("ip link show h0 | grep -q xdp") == 0);
+    }
+    CHECK(std::system("ip link show h0 | grep -q xdp") != 0);
+    for (int i = 0; i < 3; ++i) CHECK(open_port(interface)->exists());
+    interface.frame_bytes_max = 9014;
+    CHECK_THROWS_WITH(open_port(interface), Catch::Matchers::ContainsSubstring("a smaller `mtu`"));
+    REQUIRE(std::system("ip link add two numrxqueues 2 numtxqueues 2 type veth peer name far") == 0);
+    CHECK_THROWS_WITH(open_port(interface_of("two")),
+                      Catch::Matchers::ContainsSubstring("2 receive queues") &&
+                          Catch::Matchers::ContainsSubstring("ethtool -L two rx 1"));
+  });
+}
+
+TEST_CASE("a build without AF_XDP says how to have it") {
+  if (sockets() != Sockets::packet) return;
+  PortInterface interface = interface_of("h0");
+  interface.sockets = Sockets::xdp;
+  const auto problem = problem_of(interface);
+  if (problem) CHECK_THAT(*problem, Catch::Matchers::ContainsSubstring("WEIR_SWITCH_XDP=ON"));
+  CHECK_FALSE(problem_of(interface_of("h0")).has_value());
 }
 
 }  // namespace

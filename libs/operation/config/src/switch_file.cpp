@@ -117,6 +117,7 @@ std::string fixed_key_of_change(const v1::Switch& from, const v1::Switch& to) {
   if (from.user() != to.user()) return "user";
   if (from.metrics() != to.metrics()) return "metrics";
   if (from.busy_poll_us() != to.busy_poll_us()) return "busy_poll_us";
+  if (from.sockets() != to.sockets()) return "sockets";
   if (from.ports_size() != to.ports_size()) return "ports";
   for (int i = 0; i < from.ports_size(); ++i) {
     const auto& a = from.ports(i);

@@ -2,7 +2,7 @@
 
 #include <weir/base/owned_descriptor.hpp>
 #include <weir/base/time.hpp>
-#include <weir/packet_switch/packet_port.hpp>
+#include <weir/packet_switch/frame_port.hpp>
 #include <weir/switching/switch.hpp>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct SwitchCounts {
   [[nodiscard]] std::uint64_t marked() const;
 };
 
-// A switch between interfaces of this host: moves frames between PacketPorts and a switching::Switch. One
+// A switch between interfaces of this host: moves frames between FramePorts and a switching::Switch. One
 // thread.
 class PacketSwitch {
  public:
@@ -58,20 +58,19 @@ class PacketSwitch {
 
  private:
   struct Port {
-    std::unique_ptr<PacketPort> interface;
+    std::unique_ptr<FramePort> interface;
     bool readable = false;  // frames may be left in the kernel
     bool full = false;      // waits until the interface takes more
-    bool was_down = false;  // its link, at some time
     std::uint32_t watched = 0;
-    std::uint64_t kernel_drops = 0;
   };
   void wait_for_events();
-  void look_for_removed();
+  void look_at_interfaces();
   bool receive(std::size_t port);
-  void take(std::size_t port, TimeNs now_ns, const PacketPort::Received& frame);
+  void take(std::size_t port, TimeNs now_ns, const FramePort::Received& frame);
   bool transmit(std::size_t port, TimeNs now_ns);
   [[nodiscard]] bool poll_ports();
   void watch(std::size_t port);
+  [[nodiscard]] std::optional<TimeNs> next_ns(bool moved) const;
   void set_timer(std::optional<TimeNs> at_ns);
 
   switching::Switch machine_;
