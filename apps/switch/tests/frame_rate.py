@@ -2,16 +2,19 @@
 """Frames per second that a forwarder between two veth pairs carries with at most 0.1 % loss.
 
     sudo apps/switch/tests/frame_rate.py build/release
+    sudo apps/switch/tests/frame_rate.py build/release --rounds 5 --seconds 0.4
     sudo apps/switch/tests/frame_rate.py build/release --testpmd /usr/bin/dpdk-testpmd --plugins /usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0
 
 The generator (AF_PACKET, transmit ring) is on core 0, the forwarder on core 1. The search halves the interval of rates.
 testpmd forwards between the same interfaces, with AF_PACKET and with AF_XDP (no huge pages). weir-switch uses AF_XDP, too,
-if it was built with WEIR_SWITCH_XDP. Prints a row of a table for each length.
+if it was built with WEIR_SWITCH_XDP. Prints a row of a table for each length. With --rounds the forwarders take turns at the generator's
+full rate, all with real-time priority: for a machine with other programs.
 """
 import argparse
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -53,10 +56,13 @@ def core_s(core=1):
     raise KeyError(core)
 
 
+REAL_TIME = ["chrt", "-r", "1"]
+
+
 class Forwarder:
-    def __init__(self, command, ready, core=1):
+    def __init__(self, command, ready, priority=(), core=1):
         self.log = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(["taskset", "-c", str(core), *command], stdin=subprocess.PIPE, stdout=self.log,
+        self.process = subprocess.Popen([*priority, "taskset", "-c", str(core), *command], stdin=subprocess.PIPE, stdout=self.log,
                                         stderr=subprocess.STDOUT)
         for _ in range(100):
             time.sleep(0.1)
@@ -81,9 +87,9 @@ class Forwarder:
             self.process.kill()
 
 
-def trial(generator, forwarder, length, rate, seconds):
+def trial(generator, forwarder, length, rate, seconds, priority=()):
     before, reached, core, began, cpu = count("d1"), count("h0"), core_s(), time.monotonic(), forwarder.cpu_s()
-    out = subprocess.run(["taskset", "-c", "0", generator, "d0", ADDRESS, str(length), str(rate), str(seconds)],
+    out = subprocess.run([*priority, "taskset", "-c", "0", generator, "d0", ADDRESS, str(length), str(rate), str(seconds)],
                          check=True, capture_output=True, text=True).stdout.split()
     passed = float(out[1])
     time.sleep(0.3)
@@ -106,6 +112,24 @@ def search(generator, forwarder, length, seconds):
         else:
             high = rate
     return best, False
+
+
+def take_turns(generator, rows, options):
+    """Prints the medians of the rounds."""
+    results = {}
+    for _ in range(options.rounds):
+        for name, command, ready in rows:
+            forwarder = Forwarder(command, ready, REAL_TIME)
+            for length in LENGTHS:
+                results.setdefault((name, length), []).append(
+                    trial(generator, forwarder, length, 1e9, options.seconds, REAL_TIME))
+            forwarder.stop()
+    print("| forwarder | frame, bytes | offered, frames/s | carried | best | loss, % | CPU time, ns a frame |\n"
+          "| --- | --- | --- | --- | --- | --- | --- |")
+    for (name, length), trials in results.items():
+        offered, carried, loss, _, cpu = (statistics.median(column) for column in zip(*trials))
+        print(f"| {name} | {length} | {offered:,.0f} | {carried:,.0f} | {max(result[1] for result in trials):,.0f} | "
+              f"{100 * loss:.2f} | {1e9 * cpu:.0f} |")
 
 
 def forwarders(options, folder):
@@ -133,33 +157,38 @@ def forwarders(options, folder):
                                        "--stats-period", "100", "--no-mlockall"], "packet forwarding"
 
 
+def print_search(generator, rows, options):
+    print("| forwarder | frame, bytes | frames per second at 0.1 % loss | loss, % | core in use, s/s | CPU time, ns a frame |\n"
+          "| --- | --- | --- | --- | --- | --- |")
+    for name, command, ready in rows:
+        for length in LENGTHS:
+            forwarder = Forwarder(command, ready)
+            best, limited = search(generator, forwarder, length, options.seconds)
+            forwarder.stop()
+            text = "none" if best is None else f"{best[1]:,.0f}{' or more (the generator is the limit)' if limited else ''}"
+            print(f"| {name} | {length} | {text} | {100 * best[2] if best else 0:.3f} | {best[3] if best else 0:.2f} | "
+                  f"{1e9 * best[4] if best else 0:.0f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", help="build folder, with bin/weir-switch")
     parser.add_argument("--testpmd", help="dpdk-testpmd, to compare with")
     parser.add_argument("--plugins", default="/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", help="folder of DPDK's plugins")
     parser.add_argument("--only", default="", help="texts divided by ;, for the rows that have one of them in their name")
+    parser.add_argument("--rounds", type=int, help="take turns so often, instead of a search")
     parser.add_argument("--seconds", type=float, default=2, help="of each trial")
     options = parser.parse_args()
     if os.environ.get("WEIR_FRAME_RATE_SPACE") != "1":
         os.execvpe("unshare", ["unshare", "-n", sys.executable, *sys.argv], {**os.environ, "WEIR_FRAME_RATE_SPACE": "1"})
     make_cables()
     generator = str(pathlib.Path(options.build) / "tests/weir-frame-generator")
-    load = os.getloadavg()[0]
-    print(f"load before: {load:.1f}\n\n| forwarder | frame, bytes | frames per second at 0.1 % loss | loss, % | core in use, s/s | CPU time, ns a frame |\n"
-          "| --- | --- | --- | --- | --- | --- |")
+    print(f"load before: {os.getloadavg()[0]:.1f}\n")
     with tempfile.TemporaryDirectory() as folder:
-        for name, command, ready in forwarders(options, pathlib.Path(folder)):
-            if not any(word in name for word in options.only.split(";")):
-                continue
-            for length in LENGTHS:
-                forwarder = Forwarder(command, ready)
-                best, limited = search(generator, forwarder, length, options.seconds)
-                forwarder.stop()
-                text = "none" if best is None else f"{best[1]:,.0f}{' or more (the generator is the limit)' if limited else ''}"
-                print(f"| {name} | {length} | {text} | {100 * best[2] if best else 0:.3f} | {best[3] if best else 0:.2f} | "
-                      f"{1e9 * best[4] if best else 0:.0f} |",
-                      flush=True)
+        rows = [row for row in forwarders(options, pathlib.Path(folder)) if any(word in row[0] for word in options.only.split(";"))]
+        if options.rounds:
+            return take_turns(generator, rows, options)
+        print_search(generator, rows, options)
 
 
 if __name__ == "__main__":
