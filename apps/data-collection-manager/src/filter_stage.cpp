@@ -125,13 +125,10 @@ void FilterStage::hand_over() {
   steps_ += taken;
 }
 
-// One that was in a filter when its DCM died goes before others can hang beside it: the newest, which was the
-// last to enter that filter.
 BuiltSlice* FilterStage::next_suspect() {
   BuiltSlice* next = builder_.slices.first_in(BuildState::suspect);
   builder_.slices.for_each_in(BuildState::suspect, [&next](BuiltSlice& slice) {
-    const std::uint8_t kills = slice.assignment.kills;
-    if (kills > 0 && kills >= next->assignment.kills) next = &slice;
+    if (Isolation::goes_before(slice, *next)) next = &slice;
   });
   return next;
 }
@@ -139,7 +136,10 @@ BuiltSlice* FilterStage::next_suspect() {
 void FilterStage::isolate() {
   while (true) {
     const Isolation::Step step = isolation_.step(now_ns_, units().in_flight(), next_suspect());
-    if (step.tell) tell_filtering();
+    if (step.tell) {
+      note_beside();
+      tell_filtering();
+    }
     if (!step.job) return;
     builder_.slices.change(*step.job, BuildState::queued);
     const filter_job::Job job[] = {job_of(*step.job)};
@@ -299,19 +299,24 @@ void FilterStage::watch() {
 
 void FilterStage::forget_told() {
   isolation_.clear();
+  beside_.clear();
   long_steps_.forget_long();
+}
+
+// No ordinary jobs are with the units now, unless they hang.
+void FilterStage::note_beside() {
+  beside_.clear();
+  for (const BuildState state : {BuildState::filtering, BuildState::abandoned}) {
+    for (const BuiltSlice& slice : builder_.slices.in(state))
+      if (&slice != isolation_.suspect()) beside_.push_back(lease_of(slice));
+  }
 }
 
 void FilterStage::tell_filtering() {
   slice_rows::FilterNote note;
   note.for_long = long_steps_.long_ones();
-  if (const BuiltSlice* suspect = isolation_.suspect()) {
-    note.suspect = lease_of(*suspect);
-    for (const BuildState state : {BuildState::filtering, BuildState::abandoned}) {
-      for (const BuiltSlice& slice : builder_.slices.in(state))
-        if (&slice != suspect) note.beside.push_back(lease_of(slice));
-    }
-  }
+  if (const BuiltSlice* suspect = isolation_.suspect()) note.suspect = lease_of(*suspect);
+  note.beside = beside_;
   v1::Control message;
   slice_codec::encode(note, isolation_.next_serial(), *message.mutable_filtering());
   router_.tell_supervisor(message);

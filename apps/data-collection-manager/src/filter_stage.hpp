@@ -109,6 +109,7 @@ class FilterStage {
   void request_alert(const assembly::BuiltSlice& slice, const filter_job::AlertRequest& alert);
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
+  void note_beside();
   void tell_filtering();
 
   const FilterSettings settings_;
@@ -125,6 +126,7 @@ class FilterStage {
   std::vector<filter_host::SliceKills> kills_;
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
+  std::vector<slice_rows::Lease> beside_;  // in the filter when the supervisor was last notified of a suspect
   StepBoard steps_board_;
   LongSteps long_steps_;
   FilterErrors errors_;

@@ -11,6 +11,13 @@ void Isolation::enter(Phase phase, TimeNs now_ns) {
   since_ns_ = now_ns;
 }
 
+// A slice that was in a filter when its DCM died is to be alone until it returns, or its DCM dies again.
+bool Isolation::is_patient(TimeNs now_ns) const {
+  constexpr int kLonger = 3;
+  const bool longer = phase_ == Phase::alone && current_->assignment.kills > 0;
+  return now_ns - since_ns_ < (longer ? kLonger : 1) * patience_ns_;
+}
+
 void Isolation::returned(const assembly::BuiltSlice& slice) {
   if (current_ == &slice) returned_ = true;
 }
@@ -21,7 +28,7 @@ void Isolation::clear() {
 }
 
 Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting) {
-  const bool waits = with_units >= units_ || now_ns - since_ns_ < patience_ns_;
+  const bool waits = with_units >= units_ || is_patient(now_ns);
   switch (phase_) {
     case Phase::open:
       if (waiting == nullptr) return {};

@@ -18,8 +18,8 @@ namespace weir::dcm {
 //            runs         knows       done      knows
 //
 // Ordinary jobs run only in `open`. If the units do not become idle in time, because one of them hangs, the
-// suspect runs in a free one; if the suspect itself hangs, the other jobs continue in a free one. So a
-// suspect never waits for a unit: all that the units have when it is reported, runs.
+// suspect runs in a free one; if the suspect itself hangs, the other jobs continue in a free one, later after
+// one with a kill. So a suspect never waits for a unit: all that the units have when it is reported, runs.
 class Isolation {
  public:
   // `units`: jobs that run side by side; 0: one in the caller's thread.
@@ -36,6 +36,12 @@ class Isolation {
     bool tell = false;                    // the supervisor, under serial()
     assembly::BuiltSlice* job = nullptr;  // for the units
   };
+  // True if a suspect goes before one that became complete earlier. One that was in a filter when its DCM
+  // died goes before others can hang beside it: the newest, which was the last to enter that filter.
+  [[nodiscard]] static bool goes_before(const assembly::BuiltSlice& suspect,
+                                        const assembly::BuiltSlice& earlier) {
+    return suspect.assignment.kills > 0 && suspect.assignment.kills >= earlier.assignment.kills;
+  }
   // Returns the next step, if it is due; call until it returns none. `with_units`: number of running jobs.
   // `waiting`: the next suspect, or null.
   [[nodiscard]] Step step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting);
@@ -50,6 +56,8 @@ class Isolation {
   enum class Phase : std::uint8_t { open, draining, telling, alone, lifting };
 
   void enter(Phase phase, TimeNs now_ns);
+
+  [[nodiscard]] bool is_patient(TimeNs now_ns) const;
 
   DurationNs patience_ns_;
   std::size_t units_;

@@ -6,9 +6,6 @@
 namespace weir::assignment {
 namespace {
 
-// Up to this number of deaths a slice can hang beside a suspect by chance.
-constexpr std::uint8_t kChanceMax = 4;
-
 void count(std::uint8_t& counter) {
   if (counter < UINT8_MAX) ++counter;
 }
@@ -22,20 +19,20 @@ BlameRule::BlameRule(std::uint8_t filtered_max, std::uint8_t attempts_max)
 
 Blame BlameRule::of_death(SliceEntry& entry, const FilterNote& in_filter) const {
   if (entry.state != SliceState::assigned || entry.held) return Blame::nobody;
-  if (!in_filter.suspect) {
+  if (!in_filter.suspect && in_filter.beside.empty()) {
     count(entry.losses);
     return Blame::suspect;
   }
   const Lease lease{entry.slice, entry.attempt};
-  if (lease == *in_filter.suspect) {
+  if (lease == in_filter.suspect) {
     // If it was alone, it was to blame for the first death, too.
     if (in_filter.beside.empty() && entry.kills == 0) count(entry.kills);
     return Blame::attempt;
   }
-  if (std::find(in_filter.beside.begin(), in_filter.beside.end(), lease) == in_filter.beside.end())
-    return Blame::nobody;
-  count(entry.losses);
-  return entry.losses > kChanceMax ? Blame::attempt : Blame::suspect;
+  if (std::find(in_filter.beside.begin(), in_filter.beside.end(), lease) != in_filter.beside.end())
+    return Blame::attempt;
+  // Without a suspect other slices passed the filter.
+  return in_filter.suspect ? Blame::nobody : Blame::suspect;
 }
 
 Blame BlameRule::of_expiry(SliceEntry& entry, bool in_filter_for_long) const {

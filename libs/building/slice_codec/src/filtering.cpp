@@ -13,9 +13,10 @@ void encode(const FilterNote& note, std::uint64_t serial, v1::Filtering& out) {
     out.add_slice(lease.slice.value);
     out.add_attempt(lease.attempt.value);
   }
-  if (!note.suspect) return;
-  out.set_suspect(note.suspect->slice.value);
-  out.set_suspect_attempt(note.suspect->attempt.value);
+  if (note.suspect) {
+    out.set_suspect(note.suspect->slice.value);
+    out.set_suspect_attempt(note.suspect->attempt.value);
+  }
   for (const Lease& lease : note.beside) {
     out.add_beside(lease.slice.value);
     out.add_beside_attempt(lease.attempt.value);
@@ -36,8 +37,7 @@ Expected<FilterNote, BadRow> decode(const v1::Filtering& filtering) {
   FilterNote note;
   for (int i = 0; i < filtering.slice_size(); ++i)
     note.for_long.push_back(lease(filtering.slice(i), filtering.attempt(i)));
-  if (!filtering.has_suspect()) return note;
-  note.suspect = lease(filtering.suspect(), filtering.suspect_attempt());
+  if (filtering.has_suspect()) note.suspect = lease(filtering.suspect(), filtering.suspect_attempt());
   for (int i = 0; i < filtering.beside_size(); ++i)
     note.beside.push_back(lease(filtering.beside(i), filtering.beside_attempt(i)));
   return note;

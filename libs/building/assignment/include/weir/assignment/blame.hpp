@@ -23,7 +23,7 @@ class BlameRule {
   BlameRule(std::uint8_t filtered_max, std::uint8_t attempts_max);
 
   // The DCM of the slice died; `in_filter` is its last note. Only a slice that was in a filter can be to
-  // blame: the suspect, or in the end a slice that hung beside several. A decided slice never is.
+  // blame: each that the note names. A decided slice never is.
   [[nodiscard]] Blame of_death(SliceEntry& entry, const FilterNote& in_filter) const;
   // The slice's lease ran out. A slice that waited for data, memory or its turn is not to blame.
   [[nodiscard]] Blame of_expiry(SliceEntry& entry, bool in_filter_for_long) const;

@@ -50,7 +50,7 @@ struct FilterNote {
       for_long;  // in the filter for half a lease or more: only these are blamed when their lease expires
   // A suspect in the filter, and all that is in the filter beside it (it hangs there). The DCM starts no
   // other slice until it has sent another note and the supervisor has answered it. If the DCM dies, one of
-  // these is to blame.
+  // these is to blame. Without a suspect: what hangs in the filter while others pass it.
   std::optional<Lease> suspect;
   std::vector<Lease> beside{};
 };
