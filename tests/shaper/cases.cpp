@@ -150,9 +150,14 @@ PullNetwork core() {
   return network;
 }
 
+// As in `weir bench field`.
 PullNetwork near_and_far() {
-  PullNetwork network = plain("near-and-far", 8, 200e6, 256e3, 65536);
-  for (std::size_t r = 4; r < 8; ++r) network.readouts[r].round_trip_ns = 20 * kMillisecond;
+  PullNetwork network = plain("near-and-far", 8, 200e6, 100e3, 65536);
+  network.line = {link(1e9, 4e6)};
+  for (std::size_t r = 4; r < 8; ++r) {
+    network.readouts[r].round_trip_ns = 40 * kMillisecond;
+    network.readouts[r].over_line = true;
+  }
   return network;
 }
 

@@ -44,13 +44,19 @@ std::uint64_t Adaptive::wanted_piece() const {
   const double pieces = share_.members == 1 ? kPieces : 2 * kPieces;
   const double most = std::max(kFirst, target_ / (kFew * std::max(kFew, ways_.readouts())));
   double piece = std::max(kQueue, std::min(target_ / pieces, most));
+  // The pieces of several lines may arrive together, and have to fit into the port's buffer.
+  const auto lines = static_cast<double>(ways_.on_lines());
+  if (lines > 0 && !far()) piece = std::min(piece, std::max(kFloor, lines / (2 * kMany)));
   // On a long line each readout's TCP starts with a small window, so all readouts are asked at once.
   if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kQueue, piece);
   return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTiming);
 }
 
+// The bursts of longer lines need the buffer that a slice's share of it would fill.
+double Adaptive::enough() const { return ways_.on_lines() > 0 ? std::min(enough_, kFirst) : enough_; }
+
 void Adaptive::move_to(double window) {
-  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
+  const double least = std::max(kFloor, std::min(enough() / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
   piece_bytes_ = wanted_piece();
@@ -122,12 +128,13 @@ Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
   const std::uint64_t own = accounts_.of(demand.readout);
   const std::uint64_t line = ways_.on_line(demand.readout);
   if (own > 0 && own - std::min(own, line) + charge > share_of_one()) return Credit::readout_full;
+  if (line > 0 && !far() && !ways_.may_ask(demand.readout, now_ns)) return Credit::readout_full;
   take(demand, now_ns);
   return Credit::granted;
 }
 
 std::uint64_t Adaptive::room(std::uint32_t readout) const {
-  if (phase_ == Phase::drain) return 0;
+  if (phase_ == Phase::drain || (ways_.on_line(readout) > 0 && !far())) return 0;
   const std::uint64_t used = accounts_.taken() - std::min(accounts_.taken(), ways_.elsewhere(target_));
   const std::uint64_t own = accounts_.of(readout);
   const std::uint64_t here = own - std::min(own, ways_.on_line(readout));
@@ -137,6 +144,7 @@ std::uint64_t Adaptive::room(std::uint32_t readout) const {
 
 void Adaptive::take(const Demand& demand, TimeNs now_ns) {
   accounts_.take(demand.readout, demand.fragments, charge_of(demand));
+  ways_.asked(demand.readout, charge_of(demand), now_ns);
   ways_.owes(demand.readout, accounts_.of(demand.readout), now_ns);
 }
 
@@ -274,7 +282,9 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   line_.fade();
   const double least = standing(epoch_.quantile(kRare));
   const double usual = standing(epoch_.quantile(0.5));
-  ways_.measure(shortest_.ns(), full_rate_, now_ns);
+  // An equal part of the port for each readout, unless other DCMs use the port.
+  const double fair = share_.members == 1 ? full_rate_ / ways_.readouts() : 0;
+  ways_.measure(shortest_.ns(), full_rate_, fair, now_ns);
   try_smaller(now_ns);
   epoch_ = {};
   if (now_ns - backed_off_ns_ < 2 * kTimeout) return;
@@ -356,7 +366,7 @@ void Adaptive::grow() {
 
 // While hosts hold back answers, and slow uplinks send them, other requests must be in flight.
 double Adaptive::wanted_by_hosts() const {
-  const double least = old_tcp_ ? enough_ / share_.members : enough_;
+  const double least = old_tcp_ ? enough() / share_.members : enough();
   // A lost segment costs 200 ms, so rare delays of hosts do not count if most of the window is in queues.
   if (old_tcp_ && line_bytes() < least - least / 4) return least;
   const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;

@@ -57,6 +57,7 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
   [[nodiscard]] double standing(DurationNs waited_ns) const;
   void grow();
+  [[nodiscard]] double enough() const;
   [[nodiscard]] double wanted_by_hosts() const;  // at least a window without losses
   void follow_hosts();
   void fill_line(double queue);

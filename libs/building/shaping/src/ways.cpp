@@ -34,6 +34,13 @@ void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   way.bytes += bytes;
 }
 
+void Ways::asked(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+  Way& way = ways_[readout];
+  if (way.on_line == 0) return;
+  const auto apart_ns = static_cast<DurationNs>(static_cast<double>(bytes) / way.pace);
+  way.next_ns = std::max(way.next_ns, now_ns - std::max(apart_ns, kFar)) + apart_ns;
+}
+
 DurationNs Ways::take_gap(std::uint32_t readout, TimeNs now_ns) {
   Way& way = ways_[readout];
   const DurationNs now = way.owed > 0 ? now_ns - way.heard_ns : 0;
@@ -57,7 +64,7 @@ void Ways::lost(std::uint32_t readout) {
 }
 
 // Uses the recent rate, because a line is long and requests over it come in bursts.
-void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
+void Ways::measure(DurationNs base_ns, double rate, double fair, TimeNs now_ns) {
   on_lines_ = 0;
   for (Way& way : ways_) {
     const DurationNs longer = way.base_ns - base_ns;
@@ -66,7 +73,8 @@ void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
     if (!far) way.on_line = 0;
     if (far && over_ns >= way.base_ns) {
       way.rate = std::max(static_cast<double>(way.bytes) / static_cast<double>(over_ns), way.rate * kFade);
-      way.on_line = static_cast<std::uint64_t>(kFactor * way.rate * static_cast<double>(longer));
+      way.pace = kFactor * std::max(way.rate, fair);
+      way.on_line = static_cast<std::uint64_t>(way.pace * static_cast<double>(longer));
     }
     if (!far || over_ns >= way.base_ns) {
       way.bytes = 0;

@@ -36,9 +36,10 @@ class Ways {
   // Its connection is lost, and it may return from elsewhere.
   void lost(std::uint32_t readout);
 
-  // Measures the contents of each line beyond the nearest readout's. `base_ns`: shortest response time of
-  // that one.
-  void measure(DurationNs base_ns, double rate, TimeNs now_ns);
+  // Measures the contents of each line beyond the nearest readout's, and the pace of requests over it.
+  // `base_ns`: shortest response time of that one; `rate`: of the port, bytes per ns; `fair`: a rate at which
+  // each readout may be asked, as its own TCP starts slowly enough.
+  void measure(DurationNs base_ns, double rate, double fair, TimeNs now_ns);
   // Finds silent readouts: they owe bytes and have sent none for long.
   void look(TimeNs now_ns);
 
@@ -48,6 +49,15 @@ class Ways {
     if (elsewhere_ == 0) return 0;  // nearly always
     return std::min(elsewhere_, on_lines_ + static_cast<std::uint64_t>(silent_max));
   }
+  // Returns whether a readout on a longer line may be asked now. Bytes behind a lost segment arrive all at
+  // once; requests for as many at once would fill the port's buffer a round trip later.
+  [[nodiscard]] bool may_ask(std::uint32_t readout, TimeNs now_ns) const {
+    return now_ns >= ways_[readout].next_ns || ways_[readout].owed == 0;
+  }
+  // This many bytes are requested from it.
+  void asked(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
+  // Returns how many bytes may be on all lines longer than the nearest readout's.
+  [[nodiscard]] std::uint64_t on_lines() const { return on_lines_; }
   // Returns how many of this readout's owed bytes may be on its line.
   [[nodiscard]] std::uint64_t on_line(std::uint32_t readout) const { return ways_[readout].on_line; }
   [[nodiscard]] std::uint32_t readouts() const { return static_cast<std::uint32_t>(ways_.size()); }
@@ -59,6 +69,8 @@ class Ways {
     std::uint64_t bytes = 0;  // received since since_ns, for its rate
     TimeNs since_ns = 0;
     double rate = 0;            // bytes per ns
+    double pace = 0;            // of requests to it, if its line is longer
+    TimeNs next_ns = 0;         // time of the next of these
     std::uint64_t on_line = 0;  // bytes on its line beyond the nearest one's
     std::uint64_t owed = 0;
     std::uint64_t counted = 0;  // the part included in elsewhere_

@@ -3,6 +3,8 @@
 #include "weir_catch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <string>
 #include <utility>
 
@@ -196,6 +198,50 @@ TEST_CASE("if a line needs a large window the pieces are larger, but each readou
   CHECK(collector.shaper->piece_bytes() <= window / 16);
   CHECK((collector.shaper->piece_bytes() > 100'000) == (readouts == 2));
   CHECK(collector.lost < 20);  // in the first half second; only the window delays this model's pieces
+}
+
+TEST_CASE("what waited behind a lost segment of a long line is not requested again at once") {
+  constexpr DurationNs kStep = 500 * kMicrosecond;
+  constexpr double kPortBytesPerNs = 0.0125;
+  struct Sent {
+    TimeNs asked_ns;
+    TimeNs due_ns;
+    std::uint64_t bytes;
+  };
+  const auto shaper = make("adaptive", 2);
+  std::array<std::deque<Sent>, 2> sent;  // to a readout beside the DCM, and to one 40 ms away
+  TimeNs port_free_ns = 0;
+  std::uint64_t released = 0;
+  std::uint64_t granted = 0;
+  const TimeNs blocked_ns = 3 * kSecond;
+  const TimeNs released_ns = blocked_ns + 60 * kMillisecond;
+  for (TimeNs now_ns = kStep; now_ns <= released_ns; now_ns += kStep) {
+    for (std::uint32_t readout = 0; readout < 2; ++readout) {
+      if (readout == 1 && now_ns > blocked_ns && now_ns < released_ns) continue;
+      while (!sent[readout].empty() && sent[readout].front().due_ns <= now_ns) {
+        const Sent answer = sent[readout].front();
+        sent[readout].pop_front();
+        shaper->arrived(readout, answer.bytes, now_ns);
+        shaper->answered(readout, 1, 0, now_ns);
+        shaper->response({readout, now_ns - answer.asked_ns, answer.bytes, 0, answer.bytes}, now_ns);
+        if (readout == 1 && now_ns == released_ns) released += answer.bytes;
+      }
+    }
+    for (const std::uint32_t readout : {1U, 0U}) {
+      const std::uint64_t bytes = shaper->piece_bytes();
+      if (now_ns == released_ns && readout == 1) CHECK(shaper->room(1) == 0);
+      while (shaper->try_take({readout, 1, bytes}, now_ns) == Credit::granted) {
+        port_free_ns = std::max(port_free_ns, now_ns) +
+                       static_cast<DurationNs>(static_cast<double>(bytes) / kPortBytesPerNs);
+        sent[readout].push_back({now_ns, readout == 1 ? now_ns + 40 * kMillisecond : port_free_ns, bytes});
+        if (readout == 1 && now_ns == released_ns) granted += bytes;
+      }
+    }
+    shaper->end_of_pass(true, now_ns);
+  }
+  CHECK(released > 150'000);
+  CHECK(granted > 0);
+  CHECK(granted < released / 4);
 }
 
 }  // namespace weir::shaping
