@@ -106,8 +106,8 @@ TEST_CASE("garbage at a port of a switch is dropped by name, and costs a farm no
   NEEDS_ROOT();
   const TemporaryFolder folder;
   SwitchedLab lab(folder);
-  lab.command(lab.free_host(), "ip link set dev data mtu 4000");
-  lab.command(lab.switches(), "ip link set dev h4 mtu 4000");
+  lab.command(lab.free_host(), "ip link set dev data mtu 3500");
+  lab.command(lab.switches(), "ip link set dev h4 mtu 3500");
   const auto frames = GarbageFrames(1, kFirstDcm, kFirstReadout, kFreeHost).make(kGarbageRounds);
   std::map<std::string, std::uint64_t> sent;
   for (const GarbageFrame& frame : frames) ++sent[frame.fate];

@@ -3,6 +3,7 @@
 #include "farm_run.hpp"
 #include "needs_root.hpp"
 #include "own_space.hpp"
+#include "switch_sockets.hpp"
 #include "tcp_frames.hpp"
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
@@ -40,12 +41,6 @@ constexpr const char* kSwitchFile =
     "name: daq\nmetrics: 127.0.0.1:0\nports:\n  - {interface: h0, addresses: [10.0.0.2]}\n  - {interface: "
     "h1}\n"
     "rings: [{name: dcm-0, address: 10.0.0.1, via: h1, packets: 8, rate: 1mbit, burst: 2k}]\n";
-
-// The sockets of weir-switch, as the ctest test asks for them: a line of a switch file.
-std::string sockets_line() {
-  const char* const name = std::getenv("WEIR_TEST_SOCKETS");
-  return name == nullptr ? "" : "sockets: " + std::string(name) + "\n";
-}
 
 std::size_t count_of(const std::string& text, const std::string& what) {
   std::size_t count = 0;

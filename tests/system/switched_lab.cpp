@@ -1,6 +1,7 @@
 #include "switched_lab.hpp"
 
 #include "own_space.hpp"
+#include "switch_sockets.hpp"
 #include "weir_catch.hpp"
 
 #include <csignal>
@@ -63,7 +64,7 @@ SwitchedLab::SwitchedLab(const TemporaryFolder& folder, const std::vector<std::s
 }
 
 void SwitchedLab::start_switch() {
-  const std::string file = folder_.write("switch.yaml", kSwitchOfLab);
+  const std::string file = folder_.write("switch.yaml", kSwitchOfLab + sockets_line());
   switch_ = std::make_unique<Process>(
       std::vector<std::string>{"/bin/sh", "-c",
                                "exec nsenter --net=" + switches_ + " " WEIR_BIN_DIR "/weir-switch " + file},
