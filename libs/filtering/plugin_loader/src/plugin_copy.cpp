@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <span>
 #include <string_view>
@@ -22,8 +21,12 @@ Expected<std::string, std::string> content_of(const fs::path& path) {
   std::error_code error;
   std::ifstream file;
   if (fs::is_regular_file(path, error)) file.open(path, std::ios::binary);
-  if (!file.is_open()) return Unexpected<std::string>("cannot be read");
-  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::uintmax_t size = file.is_open() ? fs::file_size(path, error) : 0;
+  if (!file.is_open() || error) return Unexpected<std::string>("cannot be read");
+  std::string content(size, '\0');  // read at once: plugins have megabytes
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<std::size_t>(file.gcount()));
+  return content;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
