@@ -143,13 +143,15 @@ std::uint32_t Assembler::want_all(BuiltSlice& slice) {
   return wanted(slice, fresh);
 }
 
+DurationNs Assembler::own_deadline_ns(const BuiltSlice& slice) const {
+  return slice.step < settings_.step_deadlines_ns.size() ? settings_.step_deadlines_ns[slice.step] : 0;
+}
+
 void Assembler::requested(BuiltSlice& slice, TimeNs now_ns) {
   if (slice.first_request_ns == 0) slice.first_request_ns = now_ns;
   if (slice.deadline_ns != 0) return;
-  const bool has_own =
-      slice.step < settings_.step_deadlines_ns.size() && settings_.step_deadlines_ns[slice.step] > 0;
-  if (has_own) {
-    slice.deadline_ns = slice.deadline_most_ns = now_ns + settings_.step_deadlines_ns[slice.step];
+  if (const DurationNs own_ns = own_deadline_ns(slice); own_ns > 0) {
+    slice.deadline_ns = slice.deadline_most_ns = now_ns + own_ns;
   } else {
     slice.deadline_ns = now_ns + settings_.deadline_ns;
     slice.deadline_most_ns = now_ns + std::max(settings_.deadline_ns, settings_.deadline_most_ns);
@@ -250,7 +252,8 @@ void Assembler::put_off_deadlines(TimeNs now_ns) {
   earliest_deadline_ns_ = kNever;
   slices_.for_each_open([&](BuiltSlice& slice) {
     if (slice.state() != BuildState::collecting || slice.deadline_ns == 0) return;
-    slice.deadline_ns = std::max(slice.deadline_ns, now_ns + settings_.deadline_ns);
+    const DurationNs own_ns = own_deadline_ns(slice);
+    slice.deadline_ns = std::max(slice.deadline_ns, now_ns + (own_ns > 0 ? own_ns : settings_.deadline_ns));
     slice.deadline_most_ns = std::max(slice.deadline_most_ns, slice.deadline_ns);
     earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
   });
@@ -378,10 +381,13 @@ void Assembler::count_overtaken(const BuiltSlice& slice) {
   for (SourceIndex i = 0; i < slice.table.size(); ++i) {
     const weir_filter_fragment& fragment = slice.arrived(i);
     const bool missing = fragment.status == abi_status(FragmentStatus::missing);
-    if (!missing || fragment.missing_reason == 0) continue;
-    ++counters_.overtaken[fragment.missing_reason];
-    tallies_.overtake(i, static_cast<MissingReason>(fragment.missing_reason));
+    if (missing && fragment.missing_reason != 0) note_overtaken(i, fragment);
   }
+}
+
+void Assembler::note_overtaken(SourceIndex source, const weir_filter_fragment& missing) {
+  ++counters_.overtaken[missing.missing_reason];
+  tallies_.overtake(source, static_cast<MissingReason>(missing.missing_reason));
 }
 
 void Assembler::free_memory(BuiltSlice& slice) {

@@ -135,6 +135,7 @@ void Assembler::end_ahead(BuiltSlice& slice) {
     if (slice.progress[i].is_ahead()) cancel_ahead(slice, i);
     if (slice.progress[i].state != State::here_ahead) continue;
     slice.progress[i].state = State::cancelled;
+    if (slice.early[i].status == abi_status(FragmentStatus::missing)) note_overtaken(i, slice.early[i]);
     counters_.prefetch_wasted_bytes += slice.early[i].length;
     ++counters_.prefetch_unused;
   }

@@ -70,6 +70,19 @@ TEST_CASE("a reject cancels fragments ahead, and counts those that had arrived a
   CHECK(at.f.counters().requested == at.f.counters().received + at.f.counters().cancelled);
 }
 
+TEST_CASE("a prefetched fragment that is missing, and that no step needed, is overtaken once") {
+  const bool counts = GENERATE(false, true);
+  AtFirstStep at;
+  at.f.deliver_missing(at.slice, kSecond, MissingReason::not_produced);
+  at.f.assembler.end_ahead(at.slice);
+  at.f.slices.change(at.slice, BuildState::decided);
+  at.slice.counts = counts;
+  at.f.assembler.release(at.slice);
+  constexpr auto kReason = static_cast<std::size_t>(MissingReason::not_produced);
+  CHECK(at.f.counters().missing[kReason] == 1);
+  CHECK(at.f.counters().overtaken[kReason] == 1);
+}
+
 TEST_CASE("a prefetched fragment that arrives after the reject is late and wasted") {
   AtFirstStep at;
   at.f.assembler.end_ahead(at.slice);
@@ -114,6 +127,21 @@ TEST_CASE("a step has its own deadline, which arriving bytes do not put off") {
   at.f.assembler.expire(2300);
   CHECK(at.f.completed() == std::vector{&at.slice});
   CHECK(at.slice.table[kThird].missing_reason == static_cast<std::uint8_t>(MissingReason::deadline));
+}
+
+TEST_CASE("a step with its own deadline begins its time anew with that one") {
+  AssemblySettings settings;
+  settings.deadline_ns = 1000;
+  settings.step_deadlines_ns = {0, 300};
+  AtFirstStep at(settings);
+  at.need(kThird);
+  at.f.assembler.requested(at.slice, 2000);
+  at.f.assembler.put_off_deadlines(2100);
+  CHECK(at.slice.deadline_ns == 2400);
+  at.f.assembler.expire(2399);
+  CHECK(at.f.completed().empty());
+  at.f.assembler.expire(2400);
+  CHECK(at.f.completed() == std::vector{&at.slice});
 }
 
 TEST_CASE("a slice requested whole shows only named fragments, and its later steps are complete at once") {

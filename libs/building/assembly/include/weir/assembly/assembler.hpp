@@ -75,7 +75,8 @@ struct FragmentCounters {
   std::uint64_t prefetch_bytes = 0;         // part of `bytes`: arrived before a step named them
   std::uint64_t prefetch_wasted_bytes = 0;  // of `prefetched`, and bytes that arrived after a cancel: in vain
   std::array<std::uint64_t, kMissingReasons> missing{};
-  // Part of `missing`: in attempts that did not count in the end, so that no stored slice lacks them.
+  // Part of `missing`: in attempts that did not count in the end, or ahead and not needed, so that no stored
+  // slice lacks them.
   std::array<std::uint64_t, kMissingReasons> overtaken{};
 };
 
@@ -175,7 +176,7 @@ class Assembler {
   // Gives up outstanding fragments: of all slices past their deadline; of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
-  // Puts off the deadlines of steps under way: none is earlier than a whole deadline from now.
+  // Puts off the deadlines of steps under way: none is earlier than its step's whole deadline from now.
   void put_off_deadlines(TimeNs now_ns);
   // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a
   // long line TCP needs several round trips after a loss.
@@ -272,6 +273,8 @@ class Assembler {
   void hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out);
   void hand_out_by_id(std::vector<BuiltSlice*>& out);
   void mark_missing(BuiltSlice& slice, SourceIndex source, MissingReason reason);
+  // Returns the deadline that the slice's step has of its own; 0: none.
+  [[nodiscard]] DurationNs own_deadline_ns(const BuiltSlice& slice) const;
   void sort_by_readout();
   void lose(BuiltSlice& slice, SourceIndex source, MissingReason reason, TimeNs now_ns);
   void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
@@ -282,6 +285,7 @@ class Assembler {
   }
   void count_missing(SourceIndex source, MissingReason reason);
   void count_overtaken(const BuiltSlice& slice);
+  void note_overtaken(SourceIndex source, const weir_filter_fragment& missing);
   void free_memory(BuiltSlice& slice);
   void take_rows_of_spare(BuiltSlice& slice);
 
