@@ -167,9 +167,10 @@ void Dispatch::send_verdicts(const assignment::Actions& actions) {
 void Dispatch::log_new_faults() {
   const auto faults = machine_.faults();
   WEIR_ASSERT(faults_logged_ <= faults.size());
+  const auto name_of = [this](Role role, NodeIndex index) { return roster_.name_of(role, index); };
   for (; faults_logged_ < faults.size(); ++faults_logged_) {
     const assignment::Fault& fault = faults[faults_logged_];
-    if (fault.kind > assignment::FaultKind::stalled) spdlog::warn("{}", assignment::describe(fault));
+    if (fault.kind > assignment::FaultKind::stalled) spdlog::warn("{}", assignment::describe(fault, name_of));
   }
 }
 

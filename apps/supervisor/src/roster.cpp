@@ -23,6 +23,7 @@ double base_us_of(const RosterMember& dcm) {
 assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   assignment::DcmLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.name = report.name();
   ledger.final = report.final();
   ledger.assigned = reports::counter_of(report, "dcm.assigned");
   ledger.rejected = reports::sum_of(report, "rejected");
@@ -54,6 +55,7 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
 assignment::WriterLedger writer_ledger(const v1::Report& report) {
   assignment::WriterLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.name = report.name();
   ledger.final = report.final();
   ledger.live = reports::sum_of(report, "live");
   ledger.dead = reports::counter_of(report, "writer.dead_copies");
@@ -66,6 +68,7 @@ assignment::WriterLedger writer_ledger(const v1::Report& report) {
 assignment::ReadoutLedger readout_ledger(const v1::Report& report) {
   assignment::ReadoutLedger ledger;
   ledger.index = NodeIndex(static_cast<std::uint16_t>(report.index()));
+  ledger.name = report.name();
   ledger.final = report.final();
   ledger.produced = reports::counter_of(report, "fragments.produced");
   ledger.cleared = reports::counter_of(report, "fragments.cleared");
@@ -129,6 +132,11 @@ RosterMember* Roster::find(Role role, NodeIndex index) {
 const RosterMember* Roster::find(Role role, NodeIndex index) const {
   const std::uint32_t place = place_of(role, index);
   return place == kNoPlace ? nullptr : &members_[place];
+}
+
+std::string Roster::name_of(Role role, NodeIndex index) const {
+  const RosterMember* member = find(role, index);
+  return member == nullptr ? assignment::plain_name(role, index) : member->name;
 }
 
 RosterMember* Roster::find(const sessions::Peer& peer) {
@@ -290,6 +298,7 @@ void add_writer(LedgerInput& input, const RosterMember& member) {
   } else if (member.was_there) {
     assignment::WriterLedger lost;
     lost.index = member.index;
+    lost.name = member.name;
     lost.final = false;
     input.writers.push_back(lost);
   }

@@ -69,6 +69,8 @@ class Roster {
   RosterMember& plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] RosterMember* find(Role role, NodeIndex index);
   [[nodiscard]] const RosterMember* find(Role role, NodeIndex index) const;
+  // Returns its name in the farm file.
+  [[nodiscard]] std::string name_of(Role role, NodeIndex index) const;
   [[nodiscard]] RosterMember* find(const sessions::Peer& peer);
   [[nodiscard]] RosterMember* find(const std::string& name);
   // Makes this the connection of the member's process; its tag identifies the member.

@@ -154,10 +154,11 @@ bool RunJournal::keep(const RunStages& course, TimeNs now_ns) {
 void RunJournal::note_machine_faults(TimeNs now_ns) {
   const auto faults = machine_.faults();
   WEIR_ASSERT(machine_faults_noted_ <= faults.size());
+  const auto name_of = [this](Role role, NodeIndex index) { return roster_.name_of(role, index); };
   for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
     const assignment::Fault& fault = faults[machine_faults_noted_];
     if (!fault.counts()) continue;
-    const std::string text = assignment::describe_in_record(fault, utc_of(fault, now_ns));
+    const std::string text = assignment::describe_in_record(fault, utc_of(fault, now_ns), name_of);
     if (faults_.all().size() < assignment::kFaultsMax || faults_.continues(text)) note_fault(text);
   }
 }

@@ -7,6 +7,11 @@
 namespace weir::assignment {
 namespace {
 
+template <class Ledger>
+std::string ledger_name(Role role, const Ledger& ledger) {
+  return ledger.name.empty() ? plain_name(role, ledger.index) : ledger.name;
+}
+
 using Relation = Equation::Relation;
 
 LedgerSide count_of(std::uint64_t count) { return {{count, 0}, false}; }
@@ -107,8 +112,8 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     compared += writer.files_compared;
     left += writer.files_left;
     if (writer.lost > 0) {
-      disk.note += std::to_string(writer.lost) + " of writer-" + std::to_string(writer.index.value) +
-                   " vanished from disk; ";
+      disk.note +=
+          std::to_string(writer.lost) + " of " + ledger_name(Role::writer, writer) + " vanished from disk; ";
     }
     disk.dead += writer.dead;
     const std::size_t index = writer.index.value;
@@ -122,8 +127,8 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     disk.live += acknowledged;
     disk.given_up += writer.given_up;
     disk.any_lost = true;
-    disk.note += counted(acknowledged.count, "slice") + " only acknowledged, by writer-" +
-                 std::to_string(index) + ", which was lost: its files were not read back";
+    disk.note += counted(acknowledged.count, "slice") + " only acknowledged, by " +
+                 ledger_name(Role::writer, writer) + ", which was lost: its files were not read back";
     if (writer.given_up > 0)
       disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
     disk.note += "; ";
@@ -206,13 +211,12 @@ void group_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
 
 void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
   for (const DcmLedger& dcm : dcms) {
-    const std::string name =
-        "fragments: dcm-" + std::to_string(dcm.index.value) + ": received + missing + cancelled, requested";
+    const std::string of = "fragments: " + ledger_name(Role::dcm, dcm);
+    const std::string name = of + ": received + missing + cancelled, requested";
     const auto ended = count_of(dcm.received + sum_all(dcm.missing) + dcm.cancelled);
     book.equal_unless(dcm.final ? "" : "its last report", name, ended, count_of(dcm.requested));
     if (dcm.prefetched == 0) continue;
-    book.equal_unless(dcm.final ? "" : "its last report",
-                      "fragments: dcm-" + std::to_string(dcm.index.value) + ": used + unused, prefetched",
+    book.equal_unless(dcm.final ? "" : "its last report", of + ": used + unused, prefetched",
                       count_of(dcm.prefetch_used + dcm.prefetch_unused), count_of(dcm.prefetched));
   }
 }
@@ -245,10 +249,9 @@ void readout_equations(Book& book, std::span<const ReadoutLedger> readouts) {
   for (const ReadoutLedger& readout : readouts) {
     std::uint64_t dropped = 0;
     for (const auto& [reason, count] : readout.dropped) dropped += count;
-    book.equal(
-        "fragments: readout-" + std::to_string(readout.index.value) + ": produced = cleared + dropped + held",
-        count_of(readout.produced), count_of(readout.cleared + dropped + readout.held),
-        readout.final ? "" : "its last report; it took " + std::to_string(readout.held) + " with it");
+    book.equal("fragments: " + ledger_name(Role::readout, readout) + ": produced = cleared + dropped + held",
+               count_of(readout.produced), count_of(readout.cleared + dropped + readout.held),
+               readout.final ? "" : "its last report; it took " + std::to_string(readout.held) + " with it");
   }
 }
 
@@ -264,11 +267,11 @@ SliceSum SupervisorLedger::discarded_total() const {
 
 namespace {
 
-std::string list_of(std::string_view role, std::span<const NodeIndex> nodes) {
+std::string list_of(Role role, std::span<const NodeIndex> nodes, const NameOf& name_of) {
   constexpr std::size_t kNamedMax = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kNamedMax); ++i)
-    text += (i == 0 ? "" : ", ") + std::string(role) + "-" + std::to_string(nodes[i].value);
+    text += (i == 0 ? "" : ", ") + name_of(role, nodes[i]);
   if (nodes.size() > kNamedMax) text += " and " + std::to_string(nodes.size() - kNamedMax) + " more";
   return text;
 }
@@ -277,23 +280,20 @@ std::string duration_text(DurationNs duration) {
   return microseconds_text(static_cast<std::uint64_t>(duration / kMicrosecond));
 }
 
-std::string node_of(const Fault& fault) {
-  return std::string(name(fault.role)) + "-" + std::to_string(fault.node.value);
-}
-
-std::string describe_reach(const Fault& fault, const std::string& node) {
+std::string describe_reach(const Fault& fault, const NameOf& name_of) {
+  const std::string node = name_of(fault.role, fault.node);
   const std::string slices = counted(fault.slices, "slice");
   switch (fault.kind) {
     case FaultKind::cut_off:
-      return node + " does not reach " + list_of("readout", fault.others) +
+      return node + " does not reach " + list_of(Role::readout, fault.others, name_of) +
              (fault.slices > 0 ? ": its slices go to others" : ": it gets no slices");
     case FaultKind::restored:
       return node + " gets slices again: " + slices + " built by others meanwhile";
     case FaultKind::no_writer:
-      return node + " does not reach " + list_of("writer", fault.others) + ": " + slices +
+      return node + " does not reach " + list_of(Role::writer, fault.others, name_of) + ": " + slices +
              " stored elsewhere";
     case FaultKind::marked:
-      return node + " does not reach " + list_of("readout", fault.others) +
+      return node + " does not reach " + list_of(Role::readout, fault.others, name_of) +
              ", and no DCM reaches more: their fragments are missing in its slices";
     default:
       return node + (fault.lasted > 0 ? " is reached again after " + duration_text(fault.lasted)
@@ -303,30 +303,35 @@ std::string describe_reach(const Fault& fault, const std::string& node) {
 
 }  // namespace
 
-std::string describe(const Fault& fault) {
-  const std::string node = node_of(fault);
+std::string plain_name(Role role, NodeIndex index) {
+  return std::string(name(role)) + "-" + std::to_string(index.value);
+}
+
+std::string describe(const Fault& fault, const NameOf& name_of) {
+  const std::string node = name_of(fault.role, fault.node);
   const std::string slices = counted(fault.slices, "slice");
   if (fault.kind == FaultKind::stalled) {
     return node + " stalled: " + slices + " taken from it";
   }
-  if (fault.kind > FaultKind::stalled) return describe_reach(fault, node);
+  if (fault.kind > FaultKind::stalled) return describe_reach(fault, name_of);
   if (fault.role == Role::readout) return node + " was lost: its fragments are missing";
   if (fault.role == Role::writer) return node + " was lost: " + slices + " stored again by others";
   return node + " was lost: " + slices + " given to others";
 }
 
-std::string describe_in_record(const Fault& fault, UtcNs at) {
-  const std::string node = node_of(fault);
+std::string describe_in_record(const Fault& fault, UtcNs at, const NameOf& name_of) {
+  const std::string node = name_of(fault.role, fault.node);
   switch (fault.kind) {
     case FaultKind::cut_off:
-      return node + " did not reach " + list_of("readout", fault.others) + ": its slices went to others";
+      return node + " did not reach " + list_of(Role::readout, fault.others, name_of) +
+             ": its slices went to others";
     case FaultKind::restored:
       return node + " got slices again: " + counted(fault.slices, "slice") + " built by others meanwhile";
     case FaultKind::no_writer:
-      return node + " did not reach " + list_of("writer", fault.others) + ": " +
+      return node + " did not reach " + list_of(Role::writer, fault.others, name_of) + ": " +
              counted(fault.slices, "slice") + " stored elsewhere";
     case FaultKind::marked:
-      return node + " did not reach " + list_of("readout", fault.others) +
+      return node + " did not reach " + list_of(Role::readout, fault.others, name_of) +
              ", and no DCM reached more: their fragments are missing in its slices";
     case FaultKind::down: {
       constexpr std::size_t kTimeAt = 11;  // in 2024-05-31T12:00:00.000Z
@@ -336,7 +341,7 @@ std::string describe_in_record(const Fault& fault, UtcNs at) {
              (fault.lasted > 0 ? " for " + duration_text(fault.lasted) : "");
     }
     default:
-      return describe(fault);
+      return describe(fault, name_of);
   }
 }
 

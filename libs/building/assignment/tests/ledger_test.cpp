@@ -186,13 +186,14 @@ TEST_CASE("for a writer lost for good the acknowledged slices count, and the led
   run.faults.push_back({FaultKind::left, Role::writer, NodeIndex(0), Incarnation(1), 0, 2});
   run.writers[0].final = false;
   run.writers[0].live = {};
+  run.writers[0].name = "store-a";
   const LedgerResult result = run.result();
   CHECK(wrong(result) == "");
   CHECK(result.status() == LedgerStatus::balanced_with_faults);
   CHECK_THAT(
       format_ledger(result),
       Catch::ContainsSubstring("slices: stored = live on disk + acknowledged by lost writers ") &&
-          Catch::ContainsSubstring("0 slices counted on disk; 5 slices only acknowledged, by writer-0, "
+          Catch::ContainsSubstring("0 slices counted on disk; 5 slices only acknowledged, by store-a, "
                                    "which was lost: its files were not read back"));
   run.supervisor.stored_by[0].remove(SliceId(1));
   CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));

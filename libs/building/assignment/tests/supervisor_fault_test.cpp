@@ -32,7 +32,9 @@ TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, befo
     CHECK_FALSE(again.unfiltered);
   }
   REQUIRE(farm.machine.faults().size() == 1);
-  CHECK(describe(farm.machine.faults()[0]) == "dcm-0 was lost: 3 slices given to others");
+  CHECK(describe(farm.machine.faults()[0], plain_name) == "dcm-0 was lost: 3 slices given to others");
+  const auto name_of = [](Role role, NodeIndex index) { return "near of " + plain_name(role, index); };
+  CHECK(describe(farm.machine.faults()[0], name_of) == "near of dcm-0 was lost: 3 slices given to others");
   CHECK(farm.machine.broken_invariant() == "");
 }
 
@@ -46,7 +48,7 @@ TEST_CASE("an expired lease goes to another DCM, the late decision is refused, a
   const Actions again = farm.pass();
   CHECK(only_assignment(again, 1).attempt == Attempt(1));
   CHECK(farm.machine.dcms()[0].credits_free == 3);
-  CHECK(describe(farm.machine.faults()[0]) == "dcm-0 stalled: 1 slice taken from it");
+  CHECK(describe(farm.machine.faults()[0], plain_name) == "dcm-0 stalled: 1 slice taken from it");
 
   farm.decide(0, 0, 0, Verdict::accept);
   farm.decide(0, 0, 0, Verdict::accept);
@@ -235,7 +237,7 @@ TEST_CASE("a writer that does not acknowledge in time loses the slice to another
   const Actions actions = farm.pass();
   CHECK(only_confirmation(actions, 0).writer == NodeIndex(1));
   CHECK(only_confirmation(actions, 0).epoch == StoreEpoch(1));
-  CHECK(describe(farm.machine.faults().back()) == "writer-0 stalled: 1 slice taken from it");
+  CHECK(describe(farm.machine.faults().back(), plain_name) == "writer-0 stalled: 1 slice taken from it");
   CHECK(farm.machine.broken_invariant() == "");
 }
 

@@ -56,13 +56,13 @@ struct ReachFarm : Farm {
   std::vector<std::string> faults() {
     std::vector<std::string> texts;
     for (const Fault& fault : machine.faults()) {
-      if (fault.counts()) texts.push_back(describe_in_record(fault, fault.at));
+      if (fault.counts()) texts.push_back(describe_in_record(fault, fault.at, plain_name));
     }
     return texts;
   }
   std::vector<std::string> events() {
     std::vector<std::string> texts;
-    for (const Fault& fault : machine.faults()) texts.push_back(describe(fault));
+    for (const Fault& fault : machine.faults()) texts.push_back(describe(fault, plain_name));
     return texts;
   }
   bool counts_as_faulty() { return reconcile(machine.ledger(), {}, {}, {}, machine.faults()).faults; }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -93,6 +94,7 @@ struct DcmLedger {
   std::uint64_t fetch_sent = 0;
   std::uint64_t fetch_arrived = 0;
   std::uint64_t fetch_broken = 0;
+  std::string name = {};  // in the farm file; empty: plain_name()
 };
 
 // Counted from the files on disk. One entry per writer, for all its processes.
@@ -106,6 +108,7 @@ struct WriterLedger {
   std::uint64_t files_left = 0;  // of `files_compared`: moved away by a person or an authorised job
   std::uint64_t lost = 0;        // live copies that were on disk and are missing now
   std::uint64_t given_up = 0;    // for a lost writer: copies that it may have and that do not count
+  std::string name = {};         // as of a DCM
 };
 
 struct ReadoutLedger {
@@ -115,6 +118,7 @@ struct ReadoutLedger {
   std::uint64_t cleared = 0;
   std::uint64_t held = 0;
   std::vector<std::pair<std::string, std::uint64_t>> dropped;  // by reason
+  std::string name = {};                                       // as of a DCM
 };
 
 enum class FaultKind : std::uint8_t {
@@ -145,11 +149,16 @@ struct Fault {
 };
 constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters include the rest
 
+// Returns the name of a node.
+using NameOf = std::function<std::string(Role, NodeIndex)>;
+// Returns "dcm-1": the name of a node that has no other one in the farm file.
+[[nodiscard]] std::string plain_name(Role role, NodeIndex index);
+
 // Describes the fault at its moment, for the log.
-[[nodiscard]] std::string describe(const Fault& fault);
+[[nodiscard]] std::string describe(const Fault& fault, const NameOf& name_of);
 // Describes it afterwards, for the run's record. `at`: the moment of fault.at. The text of a `down` that is
 // over continues that of its start with " for" and the time that it lasted.
-[[nodiscard]] std::string describe_in_record(const Fault& fault, UtcNs at);
+[[nodiscard]] std::string describe_in_record(const Fault& fault, UtcNs at, const NameOf& name_of);
 // Describes faults of data, not of processes: a sentence for each reason for which slices were lost, rebuilt
 // or not triggered.
 [[nodiscard]] std::vector<std::string> describe_losses(const SupervisorLedger& ledger);
