@@ -399,7 +399,7 @@ bool ids_from_outside(Scenario& scenario) {
 void draw_groups(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x73706c69;
   Random own(scenario.seed ^ kTag);
-  if (!own.chance(250) || scenario.push || scenario.dcms < 2 || scenario.only_planes) return;
+  if (!own.chance(250) || scenario.push || scenario.dcms < 2) return;
   if (scenario.dcms == 3 && own.chance(400)) {
     scenario.groups = own.chance(500) ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 1};
   } else {
@@ -411,11 +411,12 @@ void draw_groups(Scenario& scenario) {
   if (scenario.remote) scenario.remote_lease_ms = own.skewed(100, 8000);
 }
 
-// Half of the split farms move built slices.
+// Half of the split farms move built slices; with planes, half of these through the first plane.
 void draw_fetch(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x66657463;
   Random own(scenario.seed ^ kTag);
   scenario.fetches = !scenario.groups.empty() && own.chance(500);
+  scenario.fetches_in_plane = scenario.fetches && scenario.planes > 0 && own.chance(500);
 }
 
 std::string remote_keys(const Scenario& scenario) {
@@ -504,6 +505,7 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   constexpr std::int64_t kLongWaitMs = 10'000;  // half a lease
   const std::int64_t wait_ms = scenario.push ? random.skewed(10, 500) : 0;
   if (scenario.push) yaml += ", push_wait_ms: " + number(scenario.busy ? kLongWaitMs : wait_ms) + in_order;
+  if (scenario.fetches_in_plane) yaml += ", host: 127.1.0.1";
   return yaml + "}";
 }
 
@@ -874,7 +876,8 @@ void add_cuts(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x63757473;
   if (scenario.planes == 0) return;
   Random own(scenario.seed ^ kTag);
-  if (scenario.only_planes) scenario.faults.clear();
+  if (scenario.only_planes)
+    std::erase_if(scenario.faults, [](const Fault& fault) { return fault.kind != FaultKind::burst; });
   const std::uint64_t first = own.below(scenario.planes);
   const bool flaps = own.chance(400);
   const std::int64_t most = flaps ? kSecond / 2 : 4 * kSecond;
@@ -887,6 +890,10 @@ void add_cuts(Scenario& scenario) {
     if (own.chance(500)) {
       for (std::uint32_t readout = 0; readout < scenario.readouts; ++readout) {
         fault.who = "readout-" + std::to_string(readout);
+        scenario.faults.push_back(fault);
+      }
+      for (std::uint32_t dcm = 0; scenario.fetches_in_plane && dcm < scenario.dcms; ++dcm) {
+        fault.who = "dcm-" + std::to_string(dcm);
         scenario.faults.push_back(fault);
       }
     } else {

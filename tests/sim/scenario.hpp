@@ -74,8 +74,9 @@ struct Scenario {
   std::vector<std::uint32_t> groups;  // DCMs of each group, in a split farm; else empty
   bool remote = false;                // the last group is
   std::int64_t remote_lease_ms = 0;
-  bool fetches = false;          // groups after the first get whole slices from the DCMs that forward them
-  std::size_t killer_group = 0;  // whose filter the killers end
+  bool fetches = false;           // groups after the first get whole slices from the DCMs that forward them
+  bool fetches_in_plane = false;  // ... through the first plane
+  std::size_t killer_group = 0;   // whose filter the killers end
   IdOrder ids = IdOrder::of_the_farm;
   bool text_triggers = false;      // triggers are lines of text
   DurationNs grace_ns = 0;         // dcm.grace_ms
