@@ -50,10 +50,11 @@ std::string program_of(const std::string& node) {
 }  // namespace
 
 ControlledFarm::ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
-                               const std::vector<std::string>& nodes, const std::string& more)
+                               const std::vector<std::string>& nodes, const std::string& more,
+                               const std::string& host)
     : folder_(folder), port_(free_ports()) {
-  farm_file_ = folder.write("farm.yaml", yaml + "\nrun: {out: " + out() +
-                                             "}\ncontrol: {listen: '127.0.0.1:" + std::to_string(port_) +
+  farm_file_ = folder.write("farm.yaml", yaml + "\nrun: {out: " + out() + "}\ncontrol: {listen: '" + host +
+                                             ":" + std::to_string(port_) +
                                              "', heartbeat_ms: 200, silence_ms: 1500" + more + "}\n");
   start_run_control();
   for (const std::string& name : nodes) start_node(name);

@@ -13,11 +13,13 @@
 namespace weir::system_test {
 
 // A farm under run control whose processes are all children of the test. `yaml` is the farm file without
-// `control` and run.out; `more` holds further keys of `control`, as ", keys: /path".
+// `control` and run.out; `more` holds further keys of `control`, as ", keys: /path". Run control listens at
+// `host`.
 class ControlledFarm {
  public:
   ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
-                 const std::vector<std::string>& nodes, const std::string& more = {});
+                 const std::vector<std::string>& nodes, const std::string& more = {},
+                 const std::string& host = "127.0.0.1");
 
   void start_run_control();
   // `after`: how the process in this place has ended, as a starter that watches it reports; empty: unknown.
