@@ -126,6 +126,12 @@ TEST_CASE("adaptive fills long lines, and damaged ones") {
   }
 }
 
+TEST_CASE("adaptive does not return quickly to a window that has lost segments, although hosts need more") {
+  const RunResult run = PullModel(case_named("busy-13"), {"adaptive", 0}).run();
+  CHECK(run.goodput > 0.98);
+  CHECK(run.late_drops < 20);
+}
+
 // Four bursts that arrive together would overflow 100 kB, and each loss costs a distant TCP seconds.
 TEST_CASE("adaptive fills a port that near and far readouts share, and loses little after the first second") {
   const RunResult run = PullModel(case_named("near-and-far"), {"adaptive", 0}).run();

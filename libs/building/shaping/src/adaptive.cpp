@@ -253,9 +253,9 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   finish_epoch(now_ns);
 }
 
-// Forgets a loss.
+// Forgets a loss: quickly if hosts need more, up to just below the window that had it.
 void Adaptive::raise_ceiling(double seconds) {
-  const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_;
+  const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_ && kClear * ceiling_ < lost_;
   ceiling_ *= 1 + (busy ? 1 - kBackOff : kForget) * seconds;
 }
 
@@ -400,6 +400,7 @@ void Adaptive::back_off(double left, TimeNs now_ns) {
   phase_ = Phase::steady;
   foreign_.cancel_probe();
   // Data on the line are not in a queue.
+  lost_ = target_;
   ceiling_ = target_ * left;
   if (far())
     ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kBurst / 4);

@@ -75,9 +75,10 @@ class Adaptive final : public ByteWindow {
   bool old_tcp_ = false;  // without selective acknowledgements, and the port may have other DCMs
   Phase phase_ = Phase::start_up;
   double enough_max_;
-  double target_;   // window, bytes
-  double enough_;   // lower limit without losses
-  double ceiling_;  // a window with losses, reduced
+  double target_;    // window, bytes
+  double enough_;    // lower limit without losses
+  double lost_ = 0;  // the window of the last loss
+  double ceiling_;   // a window with losses, reduced
   PortShare share_;
 
   Losses losses_;
