@@ -310,7 +310,9 @@ v1::Control control(Random& random, const Surroundings& around, MessageKind sayi
         v1::Filtering filtering;
         *filtering.mutable_slice() = message.decide().slice();
         *filtering.mutable_attempt() = message.decide().attempt();
-        filtering.set_alone(filtering.slice(0));
+        filtering.set_suspect(filtering.slice(0));
+        *filtering.mutable_beside() = filtering.slice();
+        *filtering.mutable_beside_attempt() = filtering.attempt();
         *message.mutable_filtering() = filtering;
       } else if (message.decide().slice_size() % 4 == 2) {
         v1::FilterKills kills;

@@ -20,8 +20,8 @@ using google::protobuf::Message;
 
 // Numbers of 16 bits: nodes, attempts, epochs.
 inline bool is_small(const FieldDescriptor& field) {
-  static const std::set<std::string> kSmall{"alone_attempt", "as",    "attempt", "dcm",
-                                            "epoch",         "index", "readout", "writer"};
+  static const std::set<std::string> kSmall{"suspect_attempt", "beside_attempt", "as",      "attempt", "dcm",
+                                            "epoch",           "index",          "readout", "writer"};
   return kSmall.contains(std::string(field.name()));
 }
 inline bool is_list_of_rows(const FieldDescriptor& field) {
