@@ -34,9 +34,7 @@ void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   way.bytes += bytes;
 }
 
-void Ways::asked(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
-  Way& way = ways_[readout];
-  if (way.on_line == 0) return;
+void Ways::delay_next(Way& way, std::uint64_t bytes, TimeNs now_ns) {
   const auto apart_ns = static_cast<DurationNs>(static_cast<double>(bytes) / way.pace);
   way.next_ns = std::max(way.next_ns, now_ns - std::max(apart_ns, kFar)) + apart_ns;
 }

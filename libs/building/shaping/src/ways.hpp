@@ -55,7 +55,9 @@ class Ways {
     return now_ns >= ways_[readout].next_ns || ways_[readout].owed == 0;
   }
   // This many bytes are requested from it.
-  void asked(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns);
+  void asked(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
+    if (ways_[readout].on_line != 0) delay_next(ways_[readout], bytes, now_ns);  // hardly ever
+  }
   // Returns how many bytes may be on all lines longer than the nearest readout's.
   [[nodiscard]] std::uint64_t on_lines() const { return on_lines_; }
   // Returns how many of this readout's owed bytes may be on its line.
@@ -80,6 +82,7 @@ class Ways {
     bool silent = false;
   };
   void recount(Way& way);
+  static void delay_next(Way& way, std::uint64_t bytes, TimeNs now_ns);
 
   std::vector<Way> ways_;        // by readout
   std::uint64_t elsewhere_ = 0;  // sum of `counted`
