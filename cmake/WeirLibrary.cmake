@@ -7,7 +7,7 @@ include(WeirSourcePlugin)
 # With WEIR_UNITY a target's sources are compiled so many at a time: large headers are read once for them, and
 # functions are inlined across them. What a file keeps to itself has to have a name of its own in its library.
 function(weir_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY} UNITY_BUILD_BATCH_SIZE 24)
 endfunction()
 
 # weir_add_library(NAME n LAYER k [SOURCES ...] [DEPENDS ...] [LINKS ...] [PRIVATE_LINKS ...])
