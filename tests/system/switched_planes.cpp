@@ -101,7 +101,7 @@ std::string SwitchedPlanes::yaml(const SwitchedSettings& settings) const {
        << "security: {key_file: '" << keys_ << "/farm.key'}\n"
        << "supervisor: {listen: '" << control
        << ":0', status_interval_ms: 100, lease_ms: 120000, attempts_max: 6}\n"
-       << "network: {silence_ms: 3000, heartbeat_ms: 200, heartbeat_misses: 4, plane_hold_ms: 1000, planes: "
+       << "network: {silence_ms: 3000, heartbeat_ms: 200, heartbeat_misses: 8, plane_hold_ms: 2000, planes: "
        << "[{name: a, network: " << lab::data_network(0) << "}, {name: b, network: " << lab::data_network(1)
        << "}]}\n"
        << "readout: {count: 2, sources_per_readout: 4, host: " << plan_.hosts.front().address << "}\n"

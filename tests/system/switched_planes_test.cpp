@@ -210,7 +210,7 @@ TEST_CASE("slices are forwarded and fetched through a plane, and built from the 
     SwitchedPlanes planes(
         folder, {{{"near", "near"}, {"far-0", "far"}, {"far-1", "far"}},
                  keep,
-                 ", deadline_ms: 3000, grace_ms: 30000, groups: [{name: near, forward: [far], filter: " +
+                 ", deadline_ms: 4000, grace_ms: 30000, groups: [{name: near, forward: [far], filter: " +
                      filter_section(pairs_plugin(), "in-process", "keep: 'true', to: far") +
                      "}, {name: far, fetch: builder}]",
                  kDataOfSources});
@@ -374,7 +374,7 @@ class RandomFarm {
     pushes_ = building == 1;
     if (building >= 2) {
       settings.dcms = {{"near", "near"}, {"far-0", "far"}, {"far-1", "far"}};
-      settings.dcm = ", deadline_ms: " + std::string(building == 2 ? "30000" : "3000") +
+      settings.dcm = ", deadline_ms: " + std::string(building == 2 ? "30000" : "4000") +
                      ", grace_ms: 30000, groups: [{name: near, forward: [far], filter: " +
                      filter_section(plugin, isolation, parameters + ", to: far") + "}, {name: far" +
                      (building == 3 ? ", fetch: builder" : "") + "}]";
